@@ -1,0 +1,1 @@
+//! Parts without knowledge of jobs.

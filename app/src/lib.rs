@@ -1,0 +1,20 @@
+//! The dashboard. Pages are rendered on the server and work without script; only what moves is an island.
+//!
+//! The browser's wasm contains the islands, the components they share with the pages, and the server
+//! functions they call. Pages, router and everything that reaches the engine exist only with `ssr`.
+
+pub mod components;
+pub mod islands;
+#[cfg(feature = "ssr")]
+pub mod pages;
+#[cfg(feature = "ssr")]
+pub mod shell;
+#[cfg(feature = "ssr")]
+pub mod ssr;
+
+#[cfg(feature = "hydrate")]
+#[wasm_bindgen::prelude::wasm_bindgen]
+pub fn hydrate() {
+    console_error_panic_hook::set_once();
+    leptos::mount::hydrate_islands();
+}

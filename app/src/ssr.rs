@@ -1,0 +1,163 @@
+//! The door between a browser's request and the engine: who is asking, which tenant, what they may do.
+//!
+//! The server puts a [`Door`] into Leptos' context and a [`CurrentUser`] into each request's extensions;
+//! pages and server functions begin with [`signed_in`] or [`enter`], so none can forget the check.
+
+use axum::http::request::Parts;
+use leasehold_queue::{Actor, Engine, Permission, Reach, Scope};
+use leasehold_types::{
+    Problem, ProblemCode, Role,
+    view::{Membership, Tenant, User},
+};
+use leptos::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::{collections::BTreeMap, net::IpAddr, sync::Arc};
+use tower_sessions::Session;
+
+/// What the server lends to pages and server functions.
+#[derive(Clone)]
+pub struct Door {
+    pub engine: Arc<Engine>,
+    pub gate: Arc<dyn Gate>,
+}
+
+/// Passwords and the setup link; the server implements it (hashing is not the dashboard's business).
+#[async_trait::async_trait]
+pub trait Gate: Send + Sync + 'static {
+    /// The user, or `WRONG_CREDENTIALS` / `TOO_MANY_ATTEMPTS`; never a hint which of the two was wrong.
+    async fn sign_in(&self, email: &str, password: &str, from: Option<IpAddr>) -> Result<User, Problem>;
+    /// Checks the link before its page is shown: `SETUP_LINK_INVALID` when used, expired or unknown.
+    async fn check_setup_token(&self, token: &str) -> Result<(), Problem>;
+    /// Makes the first super-admin and the first tenant; fields: email, name, password, tenant_name.
+    async fn set_up(&self, form: SetupForm) -> Result<(User, Option<Tenant>), Problem>;
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct SetupForm {
+    pub token: String,
+    pub email: String,
+    pub name: String,
+    pub password: String,
+    pub tenant_name: String,
+}
+
+/// In every request's extensions, put there by the server's middleware from the session.
+#[derive(Clone, Debug)]
+pub struct CurrentUser(pub Option<User>);
+
+/// The session's key for the signed-in user.
+pub const SESSION_USER: &str = "user_id";
+/// The session's key for the message to the next page.
+pub const SESSION_FLASH: &str = "flash";
+
+pub fn door() -> Door {
+    expect_context::<Door>()
+}
+
+/// The user of this request.
+pub fn signed_in() -> Result<User, Problem> {
+    let parts = expect_context::<Parts>();
+    let current = parts.extensions.get::<CurrentUser>().and_then(|c| c.0.clone());
+    current.ok_or_else(|| Problem::new(ProblemCode::Unauthenticated, "Please sign in first."))
+}
+
+/// Someone inside one tenant.
+#[derive(Clone, Debug)]
+pub struct Visit {
+    pub user: User,
+    pub tenant: Tenant,
+    pub scope: Scope,
+}
+
+impl Visit {
+    pub fn may_operate(&self) -> bool {
+        self.scope.permission >= Permission::Operate
+    }
+}
+
+/// The only way to a tenant's data. Another tenant's is "not found", as if it did not exist.
+pub async fn enter(slug: &str) -> Result<Visit, Problem> {
+    let user = signed_in()?;
+    let engine = door().engine;
+    let actor = Actor::User { id: user.id, email: user.email.clone() };
+    if user.super_admin {
+        let all = Scope::new(Reach::All, actor, Permission::Govern);
+        let tenant = engine.tenant(&all, slug).await?;
+        return Ok(Visit { user, scope: all.within(tenant.id), tenant });
+    }
+    let memberships = engine.store().memberships(user.id).await?;
+    let Some(Membership { tenant, role }) = memberships.into_iter().find(|m| m.tenant.slug == slug) else {
+        return Err(Problem::not_found("This tenant"));
+    };
+    let permission = match role {
+        Role::Admin => Permission::Operate,
+        Role::Viewer => Permission::View,
+    };
+    Ok(Visit { user, scope: Scope::new(Reach::Tenant(tenant.id), actor, permission), tenant })
+}
+
+/// The tenants a user may enter, by name.
+pub async fn tenants_of(user: &User) -> Result<Vec<Tenant>, Problem> {
+    let engine = door().engine;
+    if user.super_admin {
+        let actor = Actor::User { id: user.id, email: user.email.clone() };
+        let scope = Scope::new(Reach::All, actor, Permission::Govern);
+        return Ok(engine.store().tenants(&scope).await?);
+    }
+    Ok(engine.store().memberships(user.id).await?.into_iter().map(|m| m.tenant).collect())
+}
+
+/// What a form says on the page after it: good news, or a problem together with what was typed.
+/// Kept in the session for exactly one page, so it works without script and survives the redirect.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Flash {
+    pub notice: Option<String>,
+    pub problem: Option<Problem>,
+    /// The form's input, so that nothing typed is lost. Never passwords.
+    #[serde(default)]
+    pub values: BTreeMap<String, String>,
+}
+
+impl Flash {
+    pub fn notice(text: impl Into<String>) -> Self {
+        Self { notice: Some(text.into()), ..Self::default() }
+    }
+
+    pub fn problem(problem: Problem, values: &[(&str, &str)]) -> Self {
+        let values = values.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+        Self { problem: Some(problem), values, ..Self::default() }
+    }
+
+    pub fn value(&self, field: &str) -> String {
+        self.values.get(field).cloned().unwrap_or_default()
+    }
+
+    pub fn error(&self, field: &str) -> Option<String> {
+        self.problem.as_ref().and_then(|p| p.field(field))
+    }
+}
+
+pub async fn session() -> Result<Session, Problem> {
+    leptos_axum::extract::<Session>()
+        .await
+        .map_err(|_| Problem::new(ProblemCode::Internal, "There is no session for this request."))
+}
+
+/// Leaves a message for the next page and goes there.
+pub async fn flash_and_redirect(flash: Flash, to: &str) -> Result<(), Problem> {
+    let session = session().await?;
+    session.insert(SESSION_FLASH, flash).await.map_err(session_problem)?;
+    leptos_axum::redirect(to);
+    Ok(())
+}
+
+/// The message left for this page. The server's middleware takes it out of the session before the page is
+/// rendered (a page that streams could no longer change its session).
+pub fn flash() -> Flash {
+    expect_context::<Parts>().extensions.get::<Flash>().cloned().unwrap_or_default()
+}
+
+pub fn session_problem(error: tower_sessions::session::Error) -> Problem {
+    tracing::error!(%error, "the session cannot be read or written");
+    Problem::new(ProblemCode::Unavailable, "Your session cannot be saved just now. Please try again.")
+}

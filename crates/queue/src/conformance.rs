@@ -1,0 +1,1 @@
+//! One suite, every store.

@@ -1,0 +1,207 @@
+//! The engine: what pages, the API, workers and the command line call. It checks permission and input, lets
+//! the pure parts decide, and has the store persist.
+
+mod enqueue;
+mod people;
+
+use crate::{
+    clock::Clock,
+    hub::Hub,
+    params::{CancelAnswer, QueueControl},
+    scope::{Permission, Scope},
+    store::Store,
+    transition::Rules,
+};
+pub use enqueue::{EnqueueRequest, Enqueued};
+use leasehold_types::{
+    DefinitionId, JobFilter, JobRef, PageRequest, Problem, ProblemCode, TenantId, Timestamp,
+    view::{Definition, JobDetail, JobsPage, LogLine, Overview, WorkerView},
+};
+pub use people::{SetupRequest, normalise_email};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
+
+#[derive(Clone, Debug)]
+pub struct EngineConfig {
+    /// `JOBS_LEASE_SECONDS`
+    pub lease: Duration,
+    /// `JOBS_MAX_JSON_BYTES`
+    pub max_json_bytes: usize,
+    /// `JOBS_ALLOWED_QUEUES`, beside the standard three.
+    pub allowed_queues: Vec<String>,
+    /// `JOBS_IDEMPOTENCY_TTL_SECONDS`; 0 = for ever.
+    pub idempotency_ttl: Duration,
+    pub rules: Rules,
+}
+
+impl Default for EngineConfig {
+    fn default() -> Self {
+        Self {
+            lease: Duration::from_secs(60),
+            max_json_bytes: 1_048_576,
+            allowed_queues: Vec::new(),
+            idempotency_ttl: Duration::from_secs(86_400),
+            rules: Rules::default(),
+        }
+    }
+}
+
+/// How long definitions are remembered; an edit is obeyed everywhere after that.
+const DEFINITIONS_FRESH: Duration = Duration::from_secs(1);
+/// Log lines per attempt on a job's page.
+const PAGE_LOG_LINES: u32 = 500;
+
+type Remembered = Option<(Instant, Arc<HashMap<DefinitionId, Definition>>)>;
+
+pub struct Engine {
+    store: Arc<dyn Store>,
+    clock: Clock,
+    config: EngineConfig,
+    hub: Hub,
+    definitions: Mutex<Remembered>,
+}
+
+impl Engine {
+    pub fn new(store: Arc<dyn Store>, clock: Clock, config: EngineConfig) -> Self {
+        Self { store, clock, config, hub: Hub::default(), definitions: Mutex::new(None) }
+    }
+
+    /// For workers, sessions and sweeps, which speak the store's verbs themselves.
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
+
+    pub fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    pub fn config(&self) -> &EngineConfig {
+        &self.config
+    }
+
+    pub fn hub(&self) -> &Hub {
+        &self.hub
+    }
+
+    // ---- definitions
+
+    /// All definitions, at most a second old.
+    pub async fn definitions(&self) -> Result<Arc<HashMap<DefinitionId, Definition>>, Problem> {
+        if let Some((read_at, known)) = self.remembered().as_ref()
+            && read_at.elapsed() < DEFINITIONS_FRESH
+        {
+            return Ok(known.clone());
+        }
+        let fresh: HashMap<_, _> = self.store.definitions().await?.into_iter().map(|d| (d.id, d)).collect();
+        let fresh = Arc::new(fresh);
+        *self.remembered() = Some((Instant::now(), fresh.clone()));
+        Ok(fresh)
+    }
+
+    /// Forgets what is remembered, after a change made by this process.
+    pub fn definitions_changed(&self) {
+        *self.remembered() = None;
+    }
+
+    fn remembered(&self) -> std::sync::MutexGuard<'_, Remembered> {
+        self.definitions.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    pub async fn definition_by_key(&self, key: &str) -> Result<Definition, Problem> {
+        let definitions = self.definitions().await?;
+        definitions.values().find(|d| d.key == key).cloned().ok_or_else(|| {
+            Problem::invalid("definition_key", format!("There is no definition called “{key}”."))
+        })
+    }
+
+    // ---- reading
+
+    pub async fn job(&self, scope: &Scope, job: JobRef) -> Result<JobDetail, Problem> {
+        scope.require(Permission::View)?;
+        let found = self.store.job(scope, job, PAGE_LOG_LINES).await?;
+        found.ok_or_else(|| Problem::not_found("This job"))
+    }
+
+    pub async fn list(
+        &self,
+        scope: &Scope,
+        filter: &JobFilter,
+        page: PageRequest,
+    ) -> Result<JobsPage, Problem> {
+        scope.require(Permission::View)?;
+        let limit = page.limit.clamp(1, 200);
+        Ok(self.store.list(scope, filter, PageRequest { limit, ..page }).await?)
+    }
+
+    pub async fn overview(&self, scope: &Scope, tenant: TenantId) -> Result<Overview, Problem> {
+        scope.require(Permission::View)?;
+        if !scope.reaches(tenant) {
+            return Err(Problem::not_found("This tenant"));
+        }
+        Ok(self.store.overview(scope, tenant).await?)
+    }
+
+    pub async fn logs(
+        &self,
+        scope: &Scope,
+        job: JobRef,
+        attempt: i32,
+        after: i64,
+    ) -> Result<Vec<LogLine>, Problem> {
+        scope.require(Permission::View)?;
+        Ok(self.store.logs(scope, job, attempt, after, 1_000).await?)
+    }
+
+    pub async fn workers(&self, scope: &Scope) -> Result<Vec<WorkerView>, Problem> {
+        scope.require(Permission::Govern)?;
+        Ok(self.store.workers().await?)
+    }
+
+    // ---- steering
+
+    /// People must say why.
+    pub async fn cancel(&self, scope: &Scope, job: JobRef, reason: &str) -> Result<CancelAnswer, Problem> {
+        scope.require(Permission::Operate)?;
+        let reason = reason_given(reason)?;
+        Ok(self.store.cancel(scope, job, Some(reason)).await?)
+    }
+
+    pub async fn requeue(&self, scope: &Scope, job: JobRef, reason: &str) -> Result<(), Problem> {
+        scope.require(Permission::Operate)?;
+        let reason = reason_given(reason)?;
+        Ok(self.store.requeue(scope, job, Some(reason)).await?)
+    }
+
+    pub async fn control_queue(
+        &self,
+        scope: &Scope,
+        control: QueueControl,
+        reason: &str,
+    ) -> Result<(), Problem> {
+        scope.require(Permission::Govern)?;
+        let reason = reason_given(reason)?;
+        Ok(self.store.set_queue_control(scope, control, Some(reason)).await?)
+    }
+}
+
+fn reason_given(reason: &str) -> Result<&str, Problem> {
+    let reason = reason.trim();
+    if reason.is_empty() {
+        return Err(Problem::invalid("reason", "Please say why; the job's trail will show it."));
+    }
+    if reason.chars().count() > 500 || reason.contains('\0') {
+        return Err(Problem::invalid("reason", "Please keep the reason under 500 characters."));
+    }
+    Ok(reason)
+}
+
+fn wrong_state(detail: impl Into<String>) -> Problem {
+    Problem::new(ProblemCode::WrongState, detail)
+}

@@ -1,0 +1,26 @@
+//! The lease-and-queue core.
+//!
+//! A job is held by one worker at a time on a *lease*. Everything a worker writes carries the lease it was
+//! given and is refused once that lease is no longer the job's: that is the fence which makes a paused,
+//! partitioned or killed worker harmless. Decisions live here as pure functions ([`transition`], [`backoff`],
+//! [`progress`]); a [`store::Store`] only persists them, each verb in one transaction. Pages, the API, workers
+//! and the command line all go through [`engine::Engine`]; nothing else writes the tables.
+
+pub mod backoff;
+pub mod clock;
+#[cfg(feature = "conformance")]
+pub mod conformance;
+pub mod engine;
+pub mod hub;
+pub mod params;
+pub mod payload;
+pub mod progress;
+pub mod scope;
+pub mod store;
+pub mod transition;
+
+pub use clock::Clock;
+pub use engine::{Engine, EngineConfig};
+pub use hub::Hub;
+pub use scope::{Actor, Permission, Reach, Scope};
+pub use store::{Store, StoreError, StoreResult};

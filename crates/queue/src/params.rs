@@ -1,0 +1,313 @@
+//! What goes into the store's verbs and what comes out of them.
+
+use crate::transition::Ending;
+use leasehold_types::{
+    DefinitionId, JobId, JobStatus, KeyId, LeaseId, LiveEvent, LogStream, Problem, Role, Source, Stage,
+    TenantId, Timestamp, UserId, WorkerId,
+    view::{JobRow, RetryPolicy},
+};
+use serde_json::Value;
+use std::time::Duration;
+
+// ---- people -------------------------------------------------------------------------------------
+
+#[derive(Clone, Debug)]
+pub struct NewTenant {
+    pub slug: String,
+    pub name: String,
+    pub timezone: String,
+}
+
+#[derive(Clone, Debug)]
+pub struct NewUser {
+    /// Lower-cased by the engine.
+    pub email: String,
+    pub name: String,
+    pub password_hash: String,
+    pub super_admin: bool,
+    pub membership: Option<(TenantId, Role)>,
+}
+
+#[derive(Clone, Debug)]
+pub struct NewKey {
+    pub id: KeyId,
+    pub tenant_id: TenantId,
+    pub name: String,
+    pub prefix: String,
+    pub secret_hash: String,
+    pub scopes: Vec<String>,
+    pub expires_at: Option<Timestamp>,
+}
+
+/// A signed-in browser, or one that has only a message waiting for it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SessionRow {
+    /// SHA-256 of the cookie's id.
+    pub id_hash: String,
+    pub user_id: Option<UserId>,
+    pub data: Value,
+    pub expires_at: Timestamp,
+}
+
+// ---- definitions --------------------------------------------------------------------------------
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct NewDefinition {
+    pub key: String,
+    pub description: String,
+    pub domain: String,
+    pub job_type: String,
+    pub queue: String,
+    /// `command`, `builtin` or `remote`.
+    pub executor: String,
+    pub arg_schema: Value,
+    pub timeout_seconds: i32,
+    pub max_attempts: i32,
+    pub retry: RetryPolicy,
+    pub stages: Vec<Stage>,
+}
+
+// ---- create -------------------------------------------------------------------------------------
+
+/// A job that has passed the engine's checks. The store still decides about keys.
+#[derive(Clone, PartialEq, Debug)]
+pub struct NewJob {
+    pub id: JobId,
+    pub tenant_id: TenantId,
+    pub domain: String,
+    pub queue: String,
+    pub job_type: String,
+    pub definition_id: Option<DefinitionId>,
+    pub owner_user_id: Option<String>,
+    pub project_id: Option<i64>,
+    pub source: Source,
+    pub source_ref: Option<String>,
+    pub priority: i32,
+    pub payload: Value,
+    pub metadata: Value,
+    pub dedupe_key: Option<String>,
+    pub idempotency: Option<Idempotency>,
+    pub concurrency_key: Option<String>,
+    pub correlation_id: Option<String>,
+    pub request_id: Option<String>,
+    pub trace_id: String,
+    pub requested_by: String,
+    /// The number of the job this one repeats.
+    pub parent: Option<i64>,
+    pub max_attempts: i32,
+    pub available_at: Option<Timestamp>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Idempotency {
+    pub key: String,
+    pub payload_hash: String,
+    /// None = for ever.
+    pub expires_at: Option<Timestamp>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum HowCreated {
+    Inserted,
+    /// The idempotency key was used before with the same payload: this is that job.
+    Replayed,
+    /// An active job holds the dedupe key: this is that job.
+    Deduplicated,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct Created {
+    pub number: i64,
+    pub id: JobId,
+    pub status: JobStatus,
+    pub queued_at: Timestamp,
+    pub how: HowCreated,
+}
+
+/// One answer per job asked for, in the same order.
+pub type CreateAnswer = Result<Created, Problem>;
+
+// ---- claim, renew, finish -----------------------------------------------------------------------
+
+/// What a worker can run. Empty lists mean "any".
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Selector {
+    /// `(domain, job_type)` pairs.
+    pub kinds: Vec<(String, String)>,
+    /// `(domain, queue)` pairs.
+    pub queues: Vec<(String, String)>,
+    pub tenant: Option<TenantId>,
+}
+
+/// What a worker shows with every write; the fence compares all of it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Lease {
+    pub number: i64,
+    pub worker_id: WorkerId,
+    pub lease_id: LeaseId,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct ClaimedJob {
+    pub lease: Lease,
+    pub id: JobId,
+    pub tenant_id: TenantId,
+    pub tenant_slug: String,
+    pub domain: String,
+    pub queue: String,
+    pub job_type: String,
+    pub definition_id: Option<DefinitionId>,
+    pub payload: Value,
+    pub checkpoint: Option<Value>,
+    pub attempt: i32,
+    pub max_attempts: i32,
+    pub progress: i16,
+    pub leased_until: Timestamp,
+    pub trace_id: String,
+    pub request_id: Option<String>,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct Renewal {
+    pub lease: Lease,
+    /// How long from now the job stays held; the store caps it at the longest lease and never shortens.
+    pub extend_by: Duration,
+    pub progress: Option<Measured>,
+    pub pid: Option<i32>,
+    pub checkpoint: Option<Value>,
+}
+
+/// A progress report after [`crate::progress::measure`].
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Measured {
+    pub stage: Option<String>,
+    pub percent: Option<i16>,
+    pub message: Option<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RenewAnswer {
+    Held {
+        cancel_requested: bool,
+    },
+    /// The lease is no longer the job's: stop, and drop whatever comes out.
+    Lost,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct Finish {
+    pub lease: Lease,
+    pub ending: Ending,
+    pub result: Option<Value>,
+    pub facts: AttemptFacts,
+    /// Repeating a finish with the same token is answered "already done" and has no effect.
+    pub token: Option<String>,
+    /// The definition's policy, when it has one.
+    pub policy: Option<RetryPolicy>,
+}
+
+/// What is only known on the worker's machine.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct AttemptFacts {
+    pub pid: Option<i32>,
+    pub exit_code: Option<i32>,
+    pub stdout_tail: Option<String>,
+    pub stderr_tail: Option<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FinishAnswer {
+    Applied(JobStatus),
+    AlreadyDone(JobStatus),
+    /// Refused: another worker holds the job, or it has ended.
+    Stale,
+    NotFound,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct NewLogLine {
+    pub seq: i64,
+    pub stream: LogStream,
+    pub text: String,
+    pub at: Timestamp,
+}
+
+/// A job taken back from a worker that was not heard of.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Reclaimed {
+    pub number: i64,
+    pub status: JobStatus,
+    pub worker_id: WorkerId,
+}
+
+// ---- steering -----------------------------------------------------------------------------------
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CancelAnswer {
+    /// It was waiting (queued or quarantined) and is cancelled now.
+    Cancelled,
+    /// It is running; the worker has been told.
+    Requested,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct QueueControl {
+    pub domain: String,
+    pub queue: String,
+    pub paused: bool,
+    pub draining: bool,
+}
+
+/// A worker's sign of life.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Heartbeat {
+    pub worker_id: WorkerId,
+    pub hostname: String,
+    pub version: String,
+    pub queues: Vec<String>,
+    pub commands: Vec<String>,
+    pub running_count: i32,
+    pub metadata: Value,
+    pub started_at: Timestamp,
+}
+
+// ---- outbox -------------------------------------------------------------------------------------
+
+/// Where a reader of the outbox stands, and the gap it waits at, if any.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct OutboxCursor {
+    pub after: i64,
+    pub gap: Option<OutboxGap>,
+}
+
+/// Ids that are missing because their transactions had not ended when the gap was first seen. It may be
+/// passed once every transaction with an id below `until_xid` is over.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OutboxGap {
+    pub first_missing: i64,
+    pub until_xid: i64,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct OutboxEvent {
+    pub tenant_id: TenantId,
+    pub event: LiveEvent,
+}
+
+/// Something changed that a waiting task may care about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wake {
+    /// Jobs may be ready to claim.
+    Jobs,
+    /// The outbox grew.
+    Events,
+    /// A running job was asked to stop.
+    Cancel,
+}
+
+/// Rows and the cursor they are current to.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Listed {
+    pub rows: Vec<JobRow>,
+    pub next: Option<i64>,
+}

@@ -1,0 +1,104 @@
+//! The one door. A [`Scope`] says whose data may be reached, by whom, and how much they may do; it is made
+//! where a request enters and is the first argument of every verb. There is no look-up by bare id.
+
+use leasehold_types::{KeyId, Problem, ProblemCode, TenantId, UserId};
+use std::fmt;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reach {
+    Tenant(TenantId),
+    /// Every tenant: super-admins, embedded workers, sweeps.
+    All,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Permission {
+    /// See jobs; secrets in payloads stay masked.
+    View,
+    /// Enqueue, cancel, retry, steer queues.
+    Operate,
+    /// Definitions, workers, tenants.
+    Govern,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Actor {
+    User {
+        id: UserId,
+        email: String,
+    },
+    Key {
+        id: KeyId,
+        prefix: String,
+    },
+    /// A part of Leasehold itself: `worker`, `sweeper`, `cli`, …
+    System(&'static str),
+}
+
+impl fmt::Display for Actor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::User { email, .. } => f.write_str(email),
+            Self::Key { prefix, .. } => write!(f, "key {prefix}"),
+            Self::System(name) => f.write_str(name),
+        }
+    }
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Scope {
+    pub reach: Reach,
+    pub actor: Actor,
+    pub permission: Permission,
+}
+
+impl Scope {
+    pub fn new(reach: Reach, actor: Actor, permission: Permission) -> Self {
+        Self { reach, actor, permission }
+    }
+
+    /// For parts of Leasehold that serve every tenant.
+    pub fn system(name: &'static str) -> Self {
+        Self::new(Reach::All, Actor::System(name), Permission::Govern)
+    }
+
+    /// The same actor, confined to one tenant.
+    #[must_use]
+    pub fn within(&self, tenant: TenantId) -> Self {
+        Self { reach: Reach::Tenant(tenant), ..self.clone() }
+    }
+
+    /// The only tenant this scope reaches; none when it reaches all.
+    pub fn tenant(&self) -> Option<TenantId> {
+        match self.reach {
+            Reach::Tenant(id) => Some(id),
+            Reach::All => None,
+        }
+    }
+
+    pub fn reaches(&self, tenant: TenantId) -> bool {
+        self.tenant().is_none_or(|own| own == tenant)
+    }
+
+    pub fn require(&self, permission: Permission) -> Result<(), Problem> {
+        if self.permission >= permission {
+            return Ok(());
+        }
+        Err(Problem::new(
+            ProblemCode::Forbidden,
+            "Your role here does not allow this. Nothing was changed; ask an admin of this tenant.",
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_viewer_may_look_and_nothing_else() {
+        let scope = Scope::new(Reach::All, Actor::System("test"), Permission::View);
+        assert!(scope.require(Permission::View).is_ok());
+        assert_eq!(scope.require(Permission::Operate).unwrap_err().code, ProblemCode::Forbidden);
+    }
+}

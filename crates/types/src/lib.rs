@@ -1,0 +1,21 @@
+//! The words of Leasehold, shared by the server, the stores, the workers and the browser.
+//!
+//! Nothing here decides or persists anything: ids, states, the views pages show, filters, problems
+//! and live events. It compiles to wasm, so keep it free of everything but serde, uuid and time.
+
+pub mod filter;
+pub mod id;
+pub mod live;
+pub mod problem;
+pub mod stage;
+pub mod state;
+pub mod timestamp;
+pub mod view;
+
+pub use filter::{JobFilter, Page, PageRequest};
+pub use id::{DefinitionId, JobId, JobRef, KeyId, LeaseId, TenantId, UserId, WorkerId};
+pub use live::{LiveEvent, LiveKind};
+pub use problem::{FieldError, Problem, ProblemCode};
+pub use stage::Stage;
+pub use state::{AttemptOutcome, ErrorClass, JobStatus, LogStream, Role, Source};
+pub use timestamp::Timestamp;
