@@ -1,1 +1,121 @@
-//! One suite, every store.
+//! One suite, every store. A verb is done when both stores pass its cases here.
+//!
+//! A store's test file gives [`crate::conformance_suite!`] a function that makes a fresh, migrated store on a
+//! frozen clock; the macro turns every case into a test of its own. Cases speak only in the store's verbs,
+//! so they say what any store must do, and nothing about how.
+
+mod bench;
+pub mod cancel_and_requeue;
+pub mod claim;
+pub mod counters;
+pub mod create;
+pub mod definitions;
+pub mod fairness;
+pub mod finish;
+pub mod keys;
+pub mod lists;
+pub mod logs;
+pub mod outbox;
+pub mod people;
+pub mod queues_and_workers;
+pub mod reclaim;
+pub mod renew;
+pub mod sessions;
+pub mod views;
+
+pub use bench::{Bench, NOW};
+
+/// Makes one `#[tokio::test]` per case. `$fresh` is an async function `fn(Clock) -> (Arc<dyn Store>, Guard)`;
+/// the guard keeps whatever the store needs (a temporary folder, say) until the case ends.
+#[macro_export]
+macro_rules! conformance_suite {
+    ($fresh:path) => {
+        $crate::conformance_suite! { @all $fresh;
+            people: a_tenant_is_found_by_its_slug, a_slug_is_taken_once, tenants_are_listed_by_name,
+                a_scope_sees_only_its_tenant, a_user_is_found_with_the_password_hash, an_email_is_taken_once,
+                memberships_name_tenant_and_role, the_first_admin_needs_the_token, the_setup_token_works_once,
+                an_expired_setup_token_is_refused, setup_is_over_once_a_user_exists, settings_are_replaced,
+                a_key_is_found_by_its_prefix, a_key_for_a_foreign_tenant_is_not_found;
+            sessions: a_session_is_saved_and_replaced, an_expired_session_is_gone,
+                a_deleted_session_is_gone, pruning_removes_only_expired_sessions;
+            definitions: a_definition_is_created_once_and_kept, definitions_are_listed_by_key,
+                a_definition_comes_back_whole, an_unknown_definition_is_none;
+            create: a_new_job_is_queued, numbers_grow_and_answers_keep_their_order, every_field_comes_back,
+                a_batch_of_a_thousand_is_one_call, an_empty_batch_is_fine, a_foreign_tenant_is_not_found,
+                creation_is_announced_in_the_outbox, creation_by_a_person_is_in_the_trail,
+                creation_by_the_system_is_not_in_the_trail, creation_wakes_workers, text_in_any_script_survives,
+                a_child_names_its_parent;
+            keys: an_idempotent_replay_returns_the_first_job, another_payload_is_a_conflict,
+                an_idempotency_key_is_scoped, an_expired_idempotency_key_is_free_again,
+                a_replay_works_after_the_job_has_ended, replays_inside_one_batch,
+                an_active_dedupe_key_returns_the_active_job, a_dedupe_key_is_free_after_the_end,
+                dedupe_keys_of_tenants_are_apart, deduplication_inside_one_batch, one_bad_item_does_not_undo_the_rest,
+                a_hundred_parallel_posts_of_one_key_make_one_job, a_hundred_parallel_dedupes_make_one_job;
+            claim: a_claimed_job_is_processing_under_a_lease, a_claim_takes_at_most_what_is_asked,
+                nothing_ready_means_an_empty_claim, priority_comes_first, age_decides_among_equals,
+                the_number_decides_among_twins, a_retry_does_not_overtake_older_jobs, a_scheduled_job_waits_for_its_time,
+                the_selector_limits_kinds, the_selector_limits_queues, the_selector_limits_the_tenant,
+                a_paused_queue_gives_nothing, a_draining_queue_gives_nothing, an_inactive_definition_is_skipped,
+                attempt_count_grows_at_claim, every_claim_has_a_fresh_lease, started_at_is_the_first_start,
+                a_claim_is_announced, claimed_jobs_are_not_claimed_again, parallel_claimers_share_without_overlap,
+                the_claimed_job_carries_what_a_worker_needs, an_unserved_type_does_not_block_others;
+            fairness: a_backlog_does_not_delay_another_tenant, a_lonely_tenant_gets_the_whole_batch,
+                shares_are_even_over_many_tenants, leftovers_go_to_who_has_work, priorities_rule_within_a_tenant_only;
+            renew: a_renewal_extends_the_lease, a_renewal_never_shortens, a_renewal_is_capped,
+                progress_is_recorded, progress_never_falls, progress_is_announced, unchanged_progress_is_not_announced,
+                a_wrong_lease_is_lost, a_wrong_worker_is_lost, a_finished_job_is_lost, an_expired_lease_is_still_the_holders,
+                a_reclaimed_lease_is_lost, a_cancellation_is_told, a_checkpoint_reaches_the_next_attempt, the_pid_is_shown,
+                an_unknown_job_is_lost, many_renewals_are_answered_in_order;
+            finish: completion_ends_the_job, completion_sets_progress_to_a_hundred, the_lease_is_cleared,
+                the_attempt_is_recorded, a_result_is_kept, a_retryable_failure_waits_in_the_queue,
+                the_last_attempt_goes_to_the_dead_letter, a_permanent_failure_is_failed, the_same_code_again_is_quarantined,
+                a_timeout_is_named, the_failure_timeline_keeps_ten, progress_survives_a_failure,
+                a_stale_finish_is_refused, a_second_completion_is_refused, the_same_token_is_already_done,
+                another_token_is_stale, a_failed_attempts_token_does_not_block_the_next,
+                a_repeated_failure_with_its_token_counts_once, an_unknown_job_is_not_found,
+                a_mixed_batch_is_answered_in_order, twins_in_one_batch_apply_once, a_release_does_not_cost_an_attempt,
+                a_cancel_request_wins_over_a_retry, completion_wins_over_a_late_cancel, an_acknowledged_cancel_is_cancelled,
+                an_internal_bug_raises_an_alert, errors_are_cleared_by_success, endings_are_announced,
+                stale_finishes_change_nothing, queued_at_moves_with_a_retry, an_expired_lease_may_still_finish,
+                dedupe_is_released_on_every_end;
+            reclaim: a_live_lease_is_left_alone, an_expired_lease_is_taken_back, a_lost_attempt_is_recorded,
+                the_last_lost_attempt_is_a_dead_letter, a_cancelled_lost_job_is_cancelled, reclaim_is_bounded,
+                a_lost_worker_cannot_come_back, reclaiming_twice_does_nothing, attempt_numbers_go_on_after_a_loss;
+            cancel_and_requeue: a_queued_job_is_cancelled_at_once, a_running_job_is_asked_to_stop,
+                the_first_request_wins, a_finished_job_cannot_be_cancelled, a_foreign_job_cannot_be_cancelled,
+                a_quarantined_job_can_be_given_up, a_cancellation_is_in_the_trail, a_worker_hears_of_its_own_only,
+                cancel_works_by_id_too, a_quarantined_job_is_requeued, a_requeued_job_has_a_fresh_budget,
+                only_quarantined_jobs_are_requeued, a_requeue_respects_dedupe, a_foreign_job_cannot_be_requeued;
+            logs: lines_are_kept_in_order, lines_are_read_after_a_position, a_repeated_line_is_kept_once,
+                lines_need_the_lease, lines_are_announced_once_per_call, foreign_lines_are_not_read,
+                the_page_shows_the_newest_lines;
+            queues_and_workers: a_queue_is_paused_and_resumed, controls_are_listed, a_heartbeat_is_shown,
+                a_silent_worker_is_stale, a_worker_gone_for_an_hour_is_removed, a_worker_says_good_bye,
+                leadership_is_exclusive, leadership_is_kept_by_its_holder;
+            lists: newest_first, pages_follow_each_other_without_gap, statuses_narrow_the_list, other_filters_narrow_the_list,
+                text_finds_numbers_types_and_errors, lists_stay_within_the_tenant, a_system_scope_sees_all_tenants,
+                times_narrow_the_list, the_count_matches_the_filter, wildcards_are_plain_text;
+            views: a_job_is_found_by_number_and_id, a_foreign_job_is_not_found, a_running_attempt_is_shown,
+                attempts_are_listed_oldest_first, parents_and_children_are_linked, the_cursor_is_current;
+            counters: counts_follow_every_move, ready_and_scheduled_are_told_apart, the_oldest_waiting_job_is_known,
+                an_unserved_queue_is_marked, a_paused_queue_is_marked, folding_changes_no_count, a_recount_finds_nothing_wrong,
+                throughput_is_counted_in_slots, recent_failures_and_running_jobs_are_shown, tenants_are_counted_apart;
+            outbox: events_come_in_order_and_once, the_tail_is_the_newest, a_limit_pages_the_outbox,
+                events_are_replayed_within_a_scope, events_carry_what_a_page_needs, the_oldest_event_is_known,
+                a_refused_write_leaves_no_event, wakes_follow_events;
+        }
+    };
+    (@all $fresh:path; $($module:ident: $($case:ident),+ $(,)?;)+) => {
+        $(mod $module {
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $case() {
+                    let clock = $crate::Clock::frozen($crate::conformance::NOW);
+                    let (store, _guard) = $fresh(clock.clone()).await;
+                    let bench = $crate::conformance::Bench::new(store, clock).await;
+                    $crate::conformance::$module::$case(bench).await;
+                }
+            )+
+        })+
+    };
+}

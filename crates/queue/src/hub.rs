@@ -39,7 +39,7 @@ impl Hub {
         self.events.subscribe()
     }
 
-    /// Every event up to this id has been handed out.
+    /// Every event up to this id has been handed out, or is being handed out now: it can be read in the store.
     pub fn horizon(&self) -> i64 {
         self.horizon.load(Ordering::Acquire)
     }
@@ -76,10 +76,11 @@ impl Hub {
             Ok(batch) => {
                 let full = batch.len() == BATCH as usize;
                 for event in batch {
-                    let id = event.event.id;
+                    // The horizon first: who subscribes and then reads the horizon must find an event either
+                    // below it (in the store) or in the subscription, never in neither.
+                    self.horizon.store(event.event.id, Ordering::Release);
                     // Nobody listening is fine.
                     let _ = self.events.send(Arc::new(event));
-                    self.horizon.store(id, Ordering::Release);
                 }
                 full
             }

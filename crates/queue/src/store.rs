@@ -134,6 +134,8 @@ pub trait Store: Send + Sync + 'static {
     /// By key.
     async fn definitions(&self) -> StoreResult<Vec<Definition>>;
     async fn definition(&self, id: DefinitionId) -> StoreResult<Option<Definition>>;
+    /// Switches a kind of job on or off: off means no new jobs and no claims. `NOT_FOUND`. Audited.
+    async fn set_definition_active(&self, scope: &Scope, id: DefinitionId, active: bool) -> StoreResult<()>;
 
     // ---- create
 

@@ -1,0 +1,147 @@
+//! Tenants, users, the first admin, keys and settings.
+
+use super::bench::{Bench, NOW, code_of, person};
+use crate::{
+    params::{NewKey, NewTenant, NewUser},
+    scope::Scope,
+};
+use leasehold_types::{KeyId, Role, TenantId};
+use uuid::Uuid;
+
+fn tenant(slug: &str, name: &str) -> NewTenant {
+    NewTenant { slug: slug.into(), name: name.into(), timezone: "Europe/Berlin".into() }
+}
+
+fn user(email: &str) -> NewUser {
+    NewUser {
+        email: email.into(),
+        name: "Ann".into(),
+        password_hash: "hash".into(),
+        super_admin: false,
+        membership: None,
+    }
+}
+
+fn key(tenant: TenantId, prefix: &str) -> NewKey {
+    NewKey {
+        id: KeyId(Uuid::now_v7()),
+        tenant_id: tenant,
+        name: "ci".into(),
+        prefix: prefix.into(),
+        secret_hash: "abc".into(),
+        scopes: vec!["read".into(), "write".into()],
+        expires_at: Some(NOW.plus_secs(60)),
+    }
+}
+
+pub async fn a_tenant_is_found_by_its_slug(b: Bench) {
+    let scope = Scope::system("test");
+    let made = b.store.create_tenant(&scope, tenant("oak", "Oak & Sons")).await.unwrap();
+    let found = b.store.tenant_by_slug(&scope, "oak").await.unwrap().unwrap();
+    assert_eq!(found, made);
+    assert_eq!(
+        (found.name.as_str(), found.timezone.as_str(), found.created_at),
+        ("Oak & Sons", "Europe/Berlin", NOW)
+    );
+    assert!(b.store.tenant_by_slug(&scope, "elm").await.unwrap().is_none());
+}
+
+pub async fn a_slug_is_taken_once(b: Bench) {
+    let again = b.store.create_tenant(&Scope::system("test"), tenant("acme", "Other")).await;
+    assert_eq!(code_of(again), "ALREADY_EXISTS");
+}
+
+pub async fn tenants_are_listed_by_name(b: Bench) {
+    b.store.create_tenant(&Scope::system("test"), tenant("aaa", "Zebra")).await.unwrap();
+    let names: Vec<_> =
+        b.store.tenants(&Scope::system("test")).await.unwrap().into_iter().map(|t| t.name).collect();
+    assert_eq!(names, ["Acme", "Birch", "Zebra"]);
+}
+
+pub async fn a_scope_sees_only_its_tenant(b: Bench) {
+    let seen = b.store.tenants(&b.ann()).await.unwrap();
+    assert_eq!(seen.iter().map(|t| t.id).collect::<Vec<_>>(), [b.a]);
+    assert!(b.store.tenant_by_slug(&b.ann(), "birch").await.unwrap().is_none());
+    assert!(b.store.tenant_by_slug(&b.ann(), "acme").await.unwrap().is_some());
+}
+
+pub async fn a_user_is_found_with_the_password_hash(b: Bench) {
+    let made = b.store.create_user(&Scope::system("test"), user("ann@example.org")).await.unwrap();
+    let (found, hash) = b.store.credentials("ann@example.org").await.unwrap().unwrap();
+    assert_eq!((&found, hash.as_str()), (&made, "hash"));
+    assert_eq!(b.store.user(made.id).await.unwrap(), Some(made));
+    assert!(b.store.credentials("nobody@example.org").await.unwrap().is_none());
+}
+
+pub async fn an_email_is_taken_once(b: Bench) {
+    let scope = Scope::system("test");
+    b.store.create_user(&scope, user("ann@example.org")).await.unwrap();
+    assert_eq!(code_of(b.store.create_user(&scope, user("ann@example.org")).await), "ALREADY_EXISTS");
+}
+
+pub async fn memberships_name_tenant_and_role(b: Bench) {
+    let new = NewUser { membership: Some((b.a, Role::Viewer)), ..user("ann@example.org") };
+    let ann = b.store.create_user(&Scope::system("test"), new).await.unwrap();
+    let memberships = b.store.memberships(ann.id).await.unwrap();
+    assert_eq!(memberships.len(), 1);
+    assert_eq!((memberships[0].tenant.id, memberships[0].role), (b.a, Role::Viewer));
+}
+
+async fn offer_setup(b: &Bench) {
+    b.store.put_setting("setup_token", "right", Some(NOW.plus_secs(60))).await.unwrap();
+}
+
+pub async fn the_first_admin_needs_the_token(b: Bench) {
+    offer_setup(&b).await;
+    let wrong = b.store.create_first_admin("wrong", user("ann@example.org"), None).await;
+    assert_eq!(code_of(wrong), "SETUP_LINK_INVALID");
+    assert!(!b.store.has_users().await.unwrap());
+    let admin = NewUser { super_admin: true, ..user("ann@example.org") };
+    let (user, tenant) =
+        b.store.create_first_admin("right", admin, Some(tenant("oak", "Oak"))).await.unwrap();
+    assert!(user.super_admin && b.store.has_users().await.unwrap());
+    assert_eq!(tenant.unwrap().slug, "oak");
+}
+
+pub async fn the_setup_token_works_once(b: Bench) {
+    offer_setup(&b).await;
+    b.store.create_first_admin("right", user("ann@example.org"), None).await.unwrap();
+    let again = b.store.create_first_admin("right", user("bob@example.org"), None).await;
+    assert_eq!(code_of(again), "SETUP_LINK_INVALID");
+    assert!(b.store.credentials("bob@example.org").await.unwrap().is_none());
+}
+
+pub async fn an_expired_setup_token_is_refused(b: Bench) {
+    offer_setup(&b).await;
+    b.wait(61);
+    let late = b.store.create_first_admin("right", user("ann@example.org"), None).await;
+    assert_eq!(code_of(late), "SETUP_LINK_INVALID");
+}
+
+pub async fn setup_is_over_once_a_user_exists(b: Bench) {
+    offer_setup(&b).await;
+    b.store.create_user(&Scope::system("test"), user("bob@example.org")).await.unwrap();
+    let late = b.store.create_first_admin("right", user("ann@example.org"), None).await;
+    assert_eq!(code_of(late), "SETUP_LINK_INVALID");
+}
+
+pub async fn settings_are_replaced(b: Bench) {
+    assert_eq!(b.store.setting("x").await.unwrap(), None);
+    b.store.put_setting("x", "1", None).await.unwrap();
+    b.store.put_setting("x", "2", Some(NOW)).await.unwrap();
+    assert_eq!(b.store.setting("x").await.unwrap(), Some(("2".into(), Some(NOW))));
+}
+
+pub async fn a_key_is_found_by_its_prefix(b: Bench) {
+    let made = b.store.create_key(&Scope::system("test"), key(b.a, "p1")).await.unwrap();
+    let (found, hash) = b.store.key_by_prefix("p1").await.unwrap().unwrap();
+    assert_eq!((&found, hash.as_str()), (&made, "abc"));
+    assert_eq!((found.scopes, found.tenant_id), (vec!["read".to_owned(), "write".into()], b.a));
+    assert!(b.store.key_by_prefix("p2").await.unwrap().is_none());
+}
+
+pub async fn a_key_for_a_foreign_tenant_is_not_found(b: Bench) {
+    let made = b.store.create_key(&person(b.a, "ann@example.org"), key(b.b, "p1")).await;
+    assert_eq!(code_of(made), "NOT_FOUND");
+    assert!(b.store.key_by_prefix("p1").await.unwrap().is_none());
+}

@@ -1,0 +1,93 @@
+//! Queue control, heartbeats, leadership.
+
+use super::bench::{Bench, NOW};
+use crate::{
+    params::{Heartbeat, QueueControl},
+    scope::Scope,
+};
+use leasehold_types::WorkerId;
+use serde_json::json;
+use std::time::Duration;
+
+fn beat(id: &str) -> Heartbeat {
+    Heartbeat {
+        worker_id: WorkerId(id.into()),
+        hostname: "web-1".into(),
+        version: "0.1.0".into(),
+        queues: vec!["commands/*".into()],
+        commands: vec!["import".into()],
+        running_count: 2,
+        metadata: json!({"pid": 1}),
+        started_at: NOW,
+    }
+}
+
+fn control(paused: bool, draining: bool) -> QueueControl {
+    QueueControl { domain: "commands".into(), queue: "low".into(), paused, draining }
+}
+
+pub async fn a_queue_is_paused_and_resumed(b: Bench) {
+    let scope = Scope::system("test");
+    b.store.set_queue_control(&scope, control(true, false), Some("why")).await.unwrap();
+    assert_eq!(b.store.queue_controls().await.unwrap(), [control(true, false)]);
+    b.store.set_queue_control(&scope, control(false, false), None).await.unwrap();
+    assert!(b.store.queue_controls().await.unwrap().iter().all(|c| !c.paused && !c.draining));
+}
+
+pub async fn controls_are_listed(b: Bench) {
+    let scope = Scope::system("test");
+    b.store.set_queue_control(&scope, control(false, true), None).await.unwrap();
+    let high = QueueControl { queue: "high".into(), ..control(true, true) };
+    b.store.set_queue_control(&scope, high.clone(), None).await.unwrap();
+    assert_eq!(b.store.queue_controls().await.unwrap(), [high, control(false, true)]);
+}
+
+pub async fn a_heartbeat_is_shown(b: Bench) {
+    b.store.heartbeat(beat("web-1:1:x")).await.unwrap();
+    b.wait(5);
+    b.store.heartbeat(Heartbeat { running_count: 3, ..beat("web-1:1:x") }).await.unwrap();
+    let workers = b.store.workers().await.unwrap();
+    assert_eq!(workers.len(), 1);
+    let w = &workers[0];
+    assert_eq!(
+        (w.worker_id.as_str(), w.hostname.as_str(), w.version.as_str()),
+        ("web-1:1:x", "web-1", "0.1.0")
+    );
+    assert_eq!((w.running_count, w.started_at, w.last_seen_at), (3, NOW, NOW.plus_secs(5)));
+    assert_eq!((w.queues.len(), w.commands.as_slice(), w.stale), (1, &["import".to_owned()][..], false));
+}
+
+pub async fn a_silent_worker_is_stale(b: Bench) {
+    b.store.heartbeat(beat("w")).await.unwrap();
+    b.wait(15);
+    assert!(!b.store.workers().await.unwrap()[0].stale);
+    b.wait(1);
+    assert!(b.store.workers().await.unwrap()[0].stale);
+}
+
+pub async fn a_worker_gone_for_an_hour_is_removed(b: Bench) {
+    b.store.heartbeat(beat("old")).await.unwrap();
+    b.wait(3_601);
+    b.store.heartbeat(beat("new")).await.unwrap();
+    let ids: Vec<_> = b.store.workers().await.unwrap().into_iter().map(|w| w.worker_id).collect();
+    assert_eq!(ids, ["new"]);
+}
+
+pub async fn a_worker_says_good_bye(b: Bench) {
+    b.store.heartbeat(beat("w")).await.unwrap();
+    b.store.forget_worker(&WorkerId("w".into())).await.unwrap();
+    assert!(b.store.workers().await.unwrap().is_empty());
+}
+
+pub async fn leadership_is_exclusive(b: Bench) {
+    let ttl = Duration::from_secs(30);
+    assert!(b.store.try_lead("sweeps", "p1", ttl).await.unwrap());
+    assert!(b.store.try_lead("scheduler", "p1", ttl).await.unwrap(), "another name is another lock");
+}
+
+pub async fn leadership_is_kept_by_its_holder(b: Bench) {
+    let ttl = Duration::from_secs(30);
+    assert!(b.store.try_lead("sweeps", "p1", ttl).await.unwrap());
+    b.wait(10);
+    assert!(b.store.try_lead("sweeps", "p1", ttl).await.unwrap());
+}
