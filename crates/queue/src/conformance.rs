@@ -15,6 +15,7 @@ pub mod finish;
 pub mod keys;
 pub mod lists;
 pub mod logs;
+pub mod model;
 pub mod outbox;
 pub mod people;
 pub mod queues_and_workers;
