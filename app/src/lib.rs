@@ -3,10 +3,16 @@
 //! The browser's wasm contains the islands, the components they share with the pages, and the server
 //! functions they call. Pages, router and everything that reaches the engine exist only with `ssr`.
 
+// Views are deeply nested types.
+#![recursion_limit = "256"]
+
 pub mod components;
 pub mod islands;
+pub mod jobs;
 #[cfg(feature = "ssr")]
 pub mod pages;
+#[cfg(feature = "ssr")]
+pub mod people;
 #[cfg(feature = "ssr")]
 pub mod shell;
 #[cfg(feature = "ssr")]

@@ -3,13 +3,15 @@
 //! The server puts a [`Door`] into Leptos' context and a [`CurrentUser`] into each request's extensions;
 //! pages and server functions begin with [`signed_in`] or [`enter`], so none can forget the check.
 
-use axum::http::request::Parts;
+use crate::components::mask::mask;
+use axum::http::{StatusCode, request::Parts};
 use leasehold_queue::{Actor, Engine, Permission, Reach, Scope};
 use leasehold_types::{
-    Problem, ProblemCode, Role,
-    view::{Membership, Tenant, User},
+    JobRef, Problem, ProblemCode, Role,
+    view::{JobDetail, Membership, Tenant, User},
 };
 use leptos::prelude::*;
+use leptos_axum::ResponseOptions;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, net::IpAddr, sync::Arc};
 use tower_sessions::Session;
@@ -78,7 +80,11 @@ impl Visit {
 /// The only way to a tenant's data. Another tenant's is "not found", as if it did not exist.
 pub async fn enter(slug: &str) -> Result<Visit, Problem> {
     let user = signed_in()?;
-    let engine = door().engine;
+    admit(&door().engine, user, slug).await
+}
+
+/// [`enter`] for callers outside Leptos, such as the live stream.
+pub async fn admit(engine: &Engine, user: User, slug: &str) -> Result<Visit, Problem> {
     let actor = Actor::User { id: user.id, email: user.email.clone() };
     if user.super_admin {
         let all = Scope::new(Reach::All, actor, Permission::Govern);
@@ -147,7 +153,7 @@ pub async fn session() -> Result<Session, Problem> {
 pub async fn flash_and_redirect(flash: Flash, to: &str) -> Result<(), Problem> {
     let session = session().await?;
     session.insert(SESSION_FLASH, flash).await.map_err(session_problem)?;
-    leptos_axum::redirect(to);
+    see_other(to);
     Ok(())
 }
 
@@ -160,4 +166,69 @@ pub fn flash() -> Flash {
 pub fn session_problem(error: tower_sessions::session::Error) -> Problem {
     tracing::error!(%error, "the session cannot be read or written");
     Problem::new(ProblemCode::Unavailable, "Your session cannot be saved just now. Please try again.")
+}
+
+/// A job as the dashboard may show it: secrets in its payload and result never leave the server.
+pub async fn read_job(visit: &Visit, number: i64) -> Result<JobDetail, Problem> {
+    let mut job = door().engine.job(&visit.scope, JobRef::Number(number)).await?;
+    mask(&mut job.payload);
+    job.result.as_mut().map(mask);
+    Ok(job)
+}
+
+/// A problem as the answer of a server function, with its HTTP status.
+pub fn refuse(problem: Problem) -> ServerFnError {
+    say_status(&problem);
+    ServerFnError::ServerError(problem.detail)
+}
+
+/// The status the response will have, and when to try again.
+pub fn say_status(problem: &Problem) {
+    let Some(response) = use_context::<ResponseOptions>() else { return };
+    if let Ok(status) = StatusCode::from_u16(problem.code.status()) {
+        response.set_status(status);
+    }
+    if let Some(seconds) = problem.retry_after_seconds {
+        response.insert_header(http::header::RETRY_AFTER, seconds.into());
+    }
+}
+
+/// Sends the browser to another page, as the answer to a form.
+pub fn see_other(to: &str) {
+    // A path that cannot be a header would take the whole request down.
+    let to = if http::HeaderValue::from_str(to).is_ok() { to } else { "/" };
+    leptos_axum::redirect(to);
+    let parts = expect_context::<Parts>();
+    let wants_page = parts.headers.get(http::header::ACCEPT).and_then(|v| v.to_str().ok());
+    if let (Some(response), true) =
+        (use_context::<ResponseOptions>(), wants_page.is_some_and(|v| v.contains("text/html")))
+    {
+        response.set_status(StatusCode::SEE_OTHER);
+    }
+}
+
+/// A place on this site that a form asked to go to; anything else leads home. Browsers read `//host` and
+/// `/\host` as another site.
+pub fn own_path(asked: &str) -> &str {
+    let ours = asked.starts_with('/')
+        && !asked.starts_with("//")
+        && asked.bytes().all(|b| b.is_ascii_graphic() && b != b'\\');
+    if ours { asked } else { "/" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_form_leads_only_to_this_site() {
+        for path in ["/", "/t/acme/jobs?status=failed&q=a%20b"] {
+            assert_eq!(own_path(path), path);
+        }
+        for path in
+            ["", "t/acme", "//evil.example", "/\\evil.example", "https://evil.example", "/a\r\nb", "/a b"]
+        {
+            assert_eq!(own_path(path), "/", "{path}");
+        }
+    }
 }

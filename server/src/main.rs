@@ -1,1 +1,19 @@
-fn main() {}
+//! `leasehold`: one binary that serves the dashboard, runs the workers and administers the installation.
+
+mod assets;
+mod auth;
+mod cli;
+mod config;
+mod headers;
+mod http;
+mod problem;
+mod router;
+mod secret;
+mod sse;
+mod store;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    cli::main()
+}

@@ -10,6 +10,7 @@ pub mod backoff;
 pub mod clock;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+pub mod diagnosis;
 pub mod engine;
 pub mod hub;
 pub mod params;
@@ -18,9 +19,11 @@ pub mod progress;
 pub mod scope;
 pub mod store;
 pub mod transition;
+pub mod upkeep;
 
 pub use clock::Clock;
 pub use engine::{Engine, EngineConfig};
 pub use hub::Hub;
 pub use scope::{Actor, Permission, Reach, Scope};
 pub use store::{Store, StoreError, StoreResult};
+pub use upkeep::Upkeep;

@@ -1,1 +1,145 @@
+//! Leasehold's store on SQLite: one file, many processes.
+//!
+//! SQLite has one writer at a time, and this crate builds on it. One connection writes, and every writing verb
+//! is a `BEGIN IMMEDIATE` transaction: the writer's lock is taken before the first look, so what was read is
+//! still true when it is written, in this process and in every other on the same file. A deferred transaction
+//! that reads and then writes would fail at once with "busy" instead of waiting. Reading goes through
+//! connections of its own, which see the last commit and wait for nobody (write-ahead log).
+//!
+//! Commits are synced in full: an enqueue that was answered survives a power cut.
+//!
+//! Many rows travel in one bind as JSON and are unfolded by `json_each`: one statement per table and verb. Wide
+//! rows are unfolded into a materialised table first, because every mention of `json_each`'s `value` writes the
+//! row out as text again.
 
+mod audit;
+mod claim;
+mod convert;
+mod counters;
+mod create;
+mod definitions;
+mod error;
+mod finish;
+mod keys;
+mod lanes;
+mod leader;
+mod list;
+mod logs;
+mod outbox;
+mod overview;
+mod people;
+mod pick;
+mod read;
+mod reclaim;
+mod renew;
+mod schema;
+mod sessions;
+mod settle;
+mod standing;
+mod steer;
+mod store;
+mod users;
+mod wake;
+mod workers;
+
+use error::Outcome;
+use leasehold_queue::{Clock, StoreError, StoreResult};
+use sqlx::{
+    ConnectOptions, Sqlite, SqlitePool, Transaction,
+    sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
+};
+use std::{
+    path::Path,
+    str::FromStr,
+    sync::{Arc, atomic::AtomicUsize},
+    time::Duration,
+};
+
+/// How long a writer waits for another process's transaction.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+
+#[derive(Clone, Debug)]
+pub struct Options {
+    pub read_connections: u32,
+    /// No lease reaches further than this from now.
+    pub longest_lease: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { read_connections: 4, longest_lease: Duration::from_secs(3_600) }
+    }
+}
+
+pub struct SqliteStore {
+    /// The only connection of this process that writes.
+    write: SqlitePool,
+    read: SqlitePool,
+    clock: Clock,
+    longest_lease: Duration,
+    bell: wake::Bell,
+    /// Which tenant comes first in the next claim.
+    turn: AtomicUsize,
+}
+
+impl SqliteStore {
+    /// Opens `sqlite:path/to/file.db`; the file and its folder are made when missing. The schema is brought up
+    /// to date by `migrate`.
+    pub async fn connect(url: &str, clock: Clock, options: Options) -> StoreResult<Arc<Self>> {
+        Ok(Arc::new(Self::open(url, clock, options).await?))
+    }
+
+    async fn open(url: &str, clock: Clock, options: Options) -> Outcome<Self> {
+        let base = SqliteConnectOptions::from_str(url)?
+            .busy_timeout(BUSY_TIMEOUT)
+            .foreign_keys(true)
+            .synchronous(SqliteSynchronous::Full)
+            .disable_statement_logging();
+        refuse_memory(url)?;
+        make_folder_of(base.get_filename())?;
+        let writing = base.clone().create_if_missing(true).journal_mode(SqliteJournalMode::Wal);
+        // Opened after the writer, which has made the file and set the mode that lasts.
+        let reading = base.pragma("query_only", "ON");
+        Ok(Self {
+            write: forever(1).connect_with(writing).await?,
+            read: forever(options.read_connections.max(1)).connect_with(reading).await?,
+            clock,
+            longest_lease: options.longest_lease,
+            bell: wake::Bell::default(),
+            turn: AtomicUsize::new(0),
+        })
+    }
+
+    /// A transaction that holds the writer's lock from its first moment.
+    async fn begin(&self) -> Outcome<Transaction<'static, Sqlite>> {
+        Ok(self.write.begin_with("BEGIN IMMEDIATE").await?)
+    }
+}
+
+/// A local file does not lose its connections; opening new ones only costs.
+fn forever(connections: u32) -> SqlitePoolOptions {
+    SqlitePoolOptions::new()
+        .max_connections(connections)
+        .min_connections(1)
+        .idle_timeout(None)
+        .max_lifetime(None)
+        .test_before_acquire(false)
+}
+
+/// Each connection to `:memory:` is a database of its own: writer and readers would never meet.
+fn refuse_memory(url: &str) -> Outcome<()> {
+    if url.contains(":memory:") || url.contains("mode=memory") {
+        let message = "an in-memory database cannot be shared; give the name of a file".to_owned();
+        return Err(StoreError::Database { message, transient: false }.into());
+    }
+    Ok(())
+}
+
+fn make_folder_of(file: &Path) -> Outcome<()> {
+    match file.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => {
+            Ok(std::fs::create_dir_all(folder).map_err(sqlx::Error::Io)?)
+        }
+        _ => Ok(()),
+    }
+}

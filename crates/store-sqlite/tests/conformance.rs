@@ -1,13 +1,14 @@
-//! The suite every store must pass, on a real SQLite.
+//! SQLite passes what every store must pass.
 
 mod common;
 
 use leasehold_queue::{Clock, Store};
 use std::sync::Arc;
+use tempfile::TempDir;
 
-async fn fresh(clock: Clock) -> (Arc<dyn Store>, impl Sized) {
-    let (store, guard) = common::fresh_store(clock).await;
-    (store as Arc<dyn Store>, guard)
+async fn fresh(clock: Clock) -> (Arc<dyn Store>, TempDir) {
+    let (store, folder) = common::fresh_store(clock).await;
+    (store, folder)
 }
 
 leasehold_queue::conformance_suite!(crate::fresh);

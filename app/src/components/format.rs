@@ -1,0 +1,150 @@
+//! Numbers and moments as people read them. Pure, so the server and the browser say the same.
+
+use leasehold_types::Timestamp;
+
+const MONTHS: [&str; 12] =
+    ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+const MINUTE: i64 = 60;
+const HOUR: i64 = 60 * MINUTE;
+const DAY: i64 = 24 * HOUR;
+
+/// `0.4 s`, `42 s`, `3 min 12 s`, `2 h 5 min`, `3 d 4 h`: two units at most.
+pub fn duration(seconds: f64) -> String {
+    let seconds = seconds.max(0.0);
+    if seconds < 9.95 {
+        return format!("{seconds:.1} s");
+    }
+    let whole = seconds.round() as i64;
+    match whole {
+        0..MINUTE => format!("{whole} s"),
+        MINUTE..HOUR => two(whole / MINUTE, "min", whole % MINUTE, "s"),
+        HOUR..DAY => two(whole / HOUR, "h", whole % HOUR / MINUTE, "min"),
+        _ => two(whole / DAY, "d", whole % DAY / HOUR, "h"),
+    }
+}
+
+fn two(large: i64, large_unit: &str, small: i64, small_unit: &str) -> String {
+    if small == 0 {
+        format!("{large} {large_unit}")
+    } else {
+        format!("{large} {large_unit} {small} {small_unit}")
+    }
+}
+
+/// `just now`, `12 s ago`, `in 3 min`; older than a month: the date.
+pub fn relative(at: Timestamp, now: Timestamp) -> String {
+    let seconds = now.seconds_since(at);
+    let distance = seconds.abs() as i64;
+    let text = match distance {
+        0..2 => return "just now".into(),
+        2..MINUTE => format!("{distance} s"),
+        MINUTE..HOUR => format!("{} min", distance / MINUTE),
+        HOUR..DAY => format!("{} h", distance / HOUR),
+        _ if distance < 31 * DAY => format!("{} d", distance / DAY),
+        _ => return date(at),
+    };
+    if seconds < 0.0 { format!("in {text}") } else { format!("{text} ago") }
+}
+
+fn date(at: Timestamp) -> String {
+    let day = at.datetime();
+    format!("{} {} {}", day.day(), MONTHS[day.month() as usize - 1], day.year())
+}
+
+/// `16 Nov 2026, 03:31:23 UTC`
+pub fn utc(at: Timestamp) -> String {
+    format!("{}, {} UTC", date(at), wall_clock(at, 0))
+}
+
+/// `03:31:23` in the zone that many minutes east of UTC.
+pub fn wall_clock(at: Timestamp, minutes_east: i64) -> String {
+    let there = at.plus_secs(minutes_east * MINUTE).datetime();
+    format!("{:02}:{:02}:{:02}", there.hour(), there.minute(), there.second())
+}
+
+/// `03:31:23.118`, for log lines.
+pub fn wall_clock_millis(at: Timestamp, minutes_east: i64) -> String {
+    format!("{}.{:03}", wall_clock(at, minutes_east), at.millis().rem_euclid(1_000))
+}
+
+/// For `datetime` attributes, which allow three digits after the second.
+pub fn iso(at: Timestamp) -> String {
+    let full = at.to_string();
+    format!("{}Z", full.get(..23).unwrap_or(&full))
+}
+
+/// `12,345`
+pub fn count(n: i64) -> String {
+    let digits = n.unsigned_abs().to_string();
+    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3 + 1);
+    if n < 0 {
+        grouped.push('-');
+    }
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// `1 job`, `3 jobs`
+pub fn plural(n: i64, one: &str, many: &str) -> String {
+    format!("{} {}", count(n), if n == 1 { one } else { many })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_have_at_most_two_units() {
+        for (seconds, text) in [
+            (-1.0, "0.0 s"),
+            (0.42, "0.4 s"),
+            (6.24, "6.2 s"),
+            (9.96, "10 s"),
+            (59.0, "59 s"),
+            (60.0, "1 min"),
+            (192.0, "3 min 12 s"),
+            (7_500.0, "2 h 5 min"),
+            (273_600.0, "3 d 4 h"),
+        ] {
+            assert_eq!(duration(seconds), text);
+        }
+    }
+
+    #[test]
+    fn moments_are_told_from_here() {
+        let now = Timestamp::from_secs(1_700_000_000);
+        for (ago, text) in [
+            (0, "just now"),
+            (12, "12 s ago"),
+            (-12, "in 12 s"),
+            (185, "3 min ago"),
+            (-7_300, "in 2 h"),
+            (3 * DAY, "3 d ago"),
+            (400 * DAY, "10 Oct 2022"),
+        ] {
+            assert_eq!(relative(now.plus_secs(-ago), now), text);
+        }
+    }
+
+    #[test]
+    fn clocks_follow_the_zone_and_keep_milliseconds() {
+        let at = Timestamp::from_micros(1_700_000_000_118_900);
+        assert_eq!(wall_clock_millis(at, 0), "22:13:20.118");
+        assert_eq!(wall_clock(at, 120), "00:13:20");
+        assert_eq!(utc(at), "14 Nov 2023, 22:13:20 UTC");
+        assert_eq!(iso(at), "2023-11-14T22:13:20.118Z");
+    }
+
+    #[test]
+    fn thousands_are_grouped() {
+        for (n, text) in [(0, "0"), (999, "999"), (1_000, "1,000"), (-12_345_678, "-12,345,678")] {
+            assert_eq!(count(n), text);
+        }
+        assert_eq!((plural(1, "job", "jobs"), plural(2, "job", "jobs")), ("1 job".into(), "2 jobs".into()));
+    }
+}

@@ -1,0 +1,61 @@
+//! Messages of the page before, problems, and empty states that say what to do next.
+
+use super::icon::{self, Icon};
+use crate::ssr::Flash;
+use leasehold_types::Problem;
+use leptos::prelude::*;
+
+/// Good news is a polite status, a problem is an alert.
+#[component]
+pub fn FlashMessage(flash: Flash) -> impl IntoView {
+    let notice = flash.notice.map(|text| {
+        view! {
+            <div class="notice notice-good" role="status">
+                <Icon d=icon::DONE />
+                <p>{text}</p>
+            </div>
+        }
+    });
+    let problem = flash.problem.map(|problem| view! { <ProblemMessage problem /> });
+    view! {
+        {notice}
+        {problem}
+    }
+}
+
+#[component]
+pub fn ProblemMessage(problem: Problem) -> impl IntoView {
+    // A single field's message is repeated beside its field; the title alone says enough here.
+    let repeats = problem.errors.iter().any(|e| e.message == problem.detail);
+    let detail = (!repeats).then(|| view! { <p>{problem.detail.clone()}</p> });
+    let unplaced: Vec<_> = problem.errors.iter().filter(|e| e.field == "payload").collect();
+    let unplaced = (!unplaced.is_empty()).then(|| {
+        view! { <ul>{unplaced.into_iter().map(|e| view! { <li>{e.message.clone()}</li> }).collect_view()}</ul> }
+    });
+    view! {
+        <div class="notice notice-bad" role="alert">
+            <Icon d=icon::ALERT />
+            <div>
+                <strong>{problem.code.title()}</strong>
+                {detail}
+                {unplaced}
+            </div>
+        </div>
+    }
+}
+
+#[component]
+pub fn Empty(
+    icon: &'static str,
+    #[prop(into)] title: String,
+    /// What to do next.
+    children: Children,
+) -> impl IntoView {
+    view! {
+        <div class="empty">
+            <Icon d=icon />
+            <h2>{title}</h2>
+            {children()}
+        </div>
+    }
+}

@@ -1,0 +1,67 @@
+//! Moments. The server writes UTC; the clock island turns what is on the page into the viewer's zone and keeps
+//! relative times ticking (see `islands::clock`), so that no text here needs a signal of its own.
+
+use super::format;
+use leasehold_types::Timestamp;
+use leptos::prelude::*;
+
+/// The time to count from: on the server the moment the view was read, in the browser the running clock.
+pub fn current(read_at: Timestamp) -> Timestamp {
+    #[cfg(feature = "hydrate")]
+    {
+        let _ = read_at;
+        crate::islands::clock::now()
+    }
+    #[cfg(not(feature = "hydrate"))]
+    read_at
+}
+
+#[cfg(feature = "hydrate")]
+fn minutes_east(at: Timestamp) -> i64 {
+    crate::islands::clock::minutes_east(at)
+}
+
+#[cfg(not(feature = "hydrate"))]
+fn minutes_east(_: Timestamp) -> i64 {
+    0
+}
+
+/// `3 min ago`, the full moment on hover.
+#[component]
+pub fn Ago(at: Timestamp, now: Timestamp) -> impl IntoView {
+    view! {
+        <time datetime=format::iso(at) title=format::utc(at) data-tick="ago">
+            {format::relative(at, current(now))}
+        </time>
+    }
+}
+
+/// `10:31:04`
+#[component]
+pub fn At(at: Timestamp) -> impl IntoView {
+    view! {
+        <time datetime=format::iso(at) title=format::utc(at) data-tick="clock">
+            {format::wall_clock(at, minutes_east(at))}
+        </time>
+    }
+}
+
+/// `10:31:04.118`
+#[component]
+pub fn AtMillis(at: Timestamp) -> impl IntoView {
+    view! {
+        <time datetime=format::iso(at) data-tick="millis">
+            {format::wall_clock_millis(at, minutes_east(at))}
+        </time>
+    }
+}
+
+/// How long something has been going on: `6.2 s` and counting.
+#[component]
+pub fn Since(from: Timestamp, now: Timestamp) -> impl IntoView {
+    view! {
+        <time datetime=format::iso(from) data-tick="since">
+            {format::duration(current(now).seconds_since(from))}
+        </time>
+    }
+}

@@ -1,0 +1,169 @@
+//! One job, live: heading, progress, attempts with their logs, timeline, details.
+//!
+//! Progress moves at once with its event; anything that changes the story is read again. Logs live in signals of
+//! their own, so a moving bar does not touch a thousand lines.
+
+mod actions;
+mod attempts;
+mod facts;
+mod follow;
+
+use super::live_dot::LiveLight;
+use crate::{
+    components::{
+        badge::{Badge, Tone},
+        format,
+        icon::{self, Icon},
+        json::JsonTree,
+        progress::{Bar, StageBar},
+        time::{Ago, current},
+    },
+    jobs::timeline::why_it_waits,
+};
+use actions::Actions;
+pub use actions::OpenForm;
+use attempts::Attempts;
+use facts::{Details, Timeline, Trail};
+use follow::Story;
+use leasehold_types::{JobStatus, view::JobDetail};
+use leptos::prelude::*;
+
+#[island]
+pub fn JobLive(
+    slug: String,
+    detail: JobDetail,
+    may_operate: bool,
+    /// A form that came back with a problem, or that a link asked to open.
+    form: OpenForm,
+) -> impl IntoView {
+    let stages = detail.stages.clone();
+    let payload = detail.payload.clone();
+    let story = Story::new(detail);
+    follow::follow(&slug, &story);
+    let job = story.job;
+    let result = Memo::new(move |_| job.with(|j| j.result.clone()));
+    view! {
+        <Heading slug=slug.clone() job />
+        <Actions slug=slug.clone() job may_operate form />
+        <ProgressCard job stages />
+        <div class="columns">
+            <div class="column">
+                <Attempts story />
+                {move || result.get().map(|value| json_card("Result", value))}
+                {json_card("Payload", payload)}
+            </div>
+            <div class="column">
+                <Timeline job />
+                <Details slug job />
+                <Trail job />
+            </div>
+        </div>
+    }
+}
+
+#[component]
+fn Heading(slug: String, job: RwSignal<JobDetail>) -> impl IntoView {
+    let (number, kind) = job.with_untracked(|j| (j.row.number, j.row.job_type.clone()));
+    let badge = Memo::new(move |_| {
+        job.with(|j| {
+            let tone = Tone::of(&j.row, current(j.now));
+            let of = format!("{} · attempt {} of {}", tone.label(), j.row.attempt_count, j.row.max_attempts);
+            (tone, if tone == Tone::Running { of } else { tone.label().to_owned() })
+        })
+    });
+    view! {
+        <div class="page-head job-head">
+            <p class="crumb">
+                <a href=format!("/t/{slug}/jobs")>"Jobs"</a>
+                <span aria-hidden="true">" /"</span>
+            </p>
+            <h1>
+                <span class="job-number">"#" {number}</span>
+                " "
+                {kind}
+            </h1>
+            <span class="job-state" data-testid="state">
+                {move || {
+                    let (tone, label) = badge.get();
+                    view! { <Badge tone label /> }
+                }}
+            </span>
+            <LiveLight />
+        </div>
+    }
+}
+
+#[component]
+fn ProgressCard(job: RwSignal<JobDetail>, stages: Vec<leasehold_types::Stage>) -> impl IntoView {
+    let bar = Memo::new(move |_| job.with(|j| Bar::of(&j.row, Tone::of(&j.row, current(j.now)))));
+    let headline = move || {
+        bar.with(|b| match (&b.stage, b.tone) {
+            (_, Tone::Completed) => "Completed".to_owned(),
+            (Some(stage), _) => stage.clone(),
+            (None, Tone::Running) => "Starting".to_owned(),
+            (None, tone) => tone.label().to_owned(),
+        })
+    };
+    view! {
+        <section class="card progress-card" aria-label="Progress">
+            <div class="progress-line">
+                <strong class="progress-stage">{headline}</strong>
+                <span class="muted progress-message">{move || bar.with(|b| b.message.clone())}</span>
+                <strong class="figure progress-figure">{move || bar.with(|b| b.percent)} "%"</strong>
+            </div>
+            <StageBar bar stages />
+            <Waiting job />
+            <Failure job />
+        </section>
+    }
+}
+
+/// Why a queued job does not run yet.
+#[component]
+fn Waiting(job: RwSignal<JobDetail>) -> impl IntoView {
+    let why = Memo::new(move |_| {
+        job.with(|j| why_it_waits(j, current(j.now)).map(|text| (text, j.row.available_at, j.now)))
+    });
+    move || {
+        why.get().map(|(text, at, now)| {
+            let at = at.filter(|at| *at > current(now));
+            let moment = at.map(|at| view! { ": " <Ago at now /> ", at " {format::utc(at)} });
+            view! {
+                <p class="hint-line">
+                    <Icon d=icon::CLOCK />
+                    <span>
+                        "Why it waits: " {text} {moment} "."
+                    </span>
+                </p>
+            }
+        })
+    }
+}
+
+#[component]
+fn Failure(job: RwSignal<JobDetail>) -> impl IntoView {
+    let error = Memo::new(move |_| {
+        job.with(|j| {
+            let ended_badly = !matches!(j.row.status, JobStatus::Completed | JobStatus::Processing);
+            ended_badly.then(|| (j.row.error_code.clone(), j.error_message.clone()))
+        })
+    });
+    move || {
+        let (code, message) = error.get()?;
+        let text = message.or_else(|| code.clone())?;
+        Some(view! {
+            <p class="error-line">
+                {code.map(|code| view! { <code>{code}</code> " " })} {text}
+            </p>
+        })
+    }
+}
+
+fn json_card(title: &'static str, value: serde_json::Value) -> impl IntoView {
+    view! {
+        <section class="card">
+            <h2>{title}</h2>
+            <JsonTree value />
+        </section>
+    }
+}

@@ -1,0 +1,134 @@
+//! A card per queue, and the warnings above them.
+
+use crate::components::{
+    badge::{Badge, Tone},
+    format,
+    icon::{self, Icon},
+    spark::{ShareBar, Sparkline},
+    time::{Since, current},
+};
+use leasehold_types::{
+    Timestamp,
+    view::{Overview, QueueCard},
+};
+use leptos::prelude::*;
+
+#[component]
+pub fn Warnings(overview: RwSignal<Overview>) -> impl IntoView {
+    let warnings = Memo::new(move |_| overview.with(warnings));
+    move || {
+        warnings
+            .get()
+            .into_iter()
+            .map(|text| {
+                view! {
+                    <div class="notice notice-warn">
+                        <Icon d=icon::ALERT />
+                        <p>{text}</p>
+                    </div>
+                }
+            })
+            .collect_view()
+    }
+}
+
+fn warnings(overview: &Overview) -> Vec<String> {
+    overview
+        .cards
+        .iter()
+        .filter(|card| card.unserved)
+        .map(|card| {
+            let waiting = format::plural(card.queued + card.scheduled, "job waits", "jobs wait");
+            let age = card.oldest_queued_at.map(|at| {
+                format!(", the oldest for {}", format::duration(current(overview.now).seconds_since(at)))
+            });
+            let age = age.unwrap_or_default();
+            format!("No live worker serves {} / {}: {waiting}{age}.", card.domain, card.queue)
+        })
+        .collect()
+}
+
+#[component]
+pub fn Cards(slug: String, overview: RwSignal<Overview>) -> impl IntoView {
+    let keys = Memo::new(move |_| {
+        overview.with(|o| o.cards.iter().map(|c| (c.domain.clone(), c.queue.clone())).collect::<Vec<_>>())
+    });
+    view! {
+        <ul class="cards">
+            <For
+                each=move || keys.get()
+                key=Clone::clone
+                children=move |(domain, queue)| {
+                    let href = format!("/t/{slug}/jobs?queue={queue}");
+                    let card = Memo::new(move |_| {
+                        overview
+                            .with(|o| {
+                                o.cards
+                                    .iter()
+                                    .find(|c| c.domain == domain && c.queue == queue)
+                                    .map(|c| (c.clone(), o.now))
+                            })
+                    });
+                    view! {
+                        <li>
+                            <a class="card queue-card" href=href>
+                                {move || card.get().map(|(card, now)| face(card, now))}
+                            </a>
+                        </li>
+                    }
+                }
+            />
+        </ul>
+    }
+}
+
+fn face(card: QueueCard, now: Timestamp) -> impl IntoView {
+    let oldest = card.oldest_queued_at.map(|from| view! { <Since from now /> });
+    let shares = vec![
+        (card.queued, "queued"),
+        (card.scheduled, "scheduled"),
+        (card.running, "running"),
+        (card.failed, "failed"),
+        (card.dead_letter, "dead"),
+        (card.quarantined, "quarantined"),
+    ];
+    let badge = if card.unserved {
+        Some("No worker")
+    } else if card.paused {
+        Some("Paused")
+    } else if card.draining {
+        Some("Draining")
+    } else {
+        None
+    };
+    view! {
+        <span class="queue-head">
+            <strong>{card.queue.clone()}</strong>
+            <span class="muted">{card.domain.clone()}</span>
+            {badge.map(|label| view! { <Badge tone=Tone::Warning label /> })}
+        </span>
+        <span class="figures">
+            {figure(card.queued, "Queued", "")} {figure(card.scheduled, "Scheduled", "")}
+            {figure(card.running, "Running", "ink-running")} {figure(card.completed, "Completed", "")}
+            {figure(card.failed, "Failed", "ink-failed")} {figure(card.dead_letter, "Dead letter", "ink-dead")}
+            {figure(card.quarantined, "Quarantined", "ink-quarantined")}
+            <span class="figure-box">
+                <span class="figure">{oldest.map_or_else(|| "—".into_any(), IntoAny::into_any)}</span>
+                <span class="figure-name">"Oldest"</span>
+            </span>
+        </span>
+        <ShareBar parts=shares />
+        <Sparkline finished=card.finished_per_slot failed=card.failed_per_slot />
+    }
+}
+
+/// Zero is quiet; colour is for what is there.
+fn figure(n: i64, name: &'static str, ink: &'static str) -> impl IntoView {
+    let class = if n == 0 { "figure figure-none" } else { "figure" };
+    view! {
+        <span class="figure-box">
+            <span class=format!("{class} {}", if n == 0 { "" } else { ink })>{format::count(n)}</span>
+            <span class="figure-name">{name}</span>
+        </span>
+    }
+}

@@ -1,0 +1,44 @@
+//! One job, with everything known about it.
+
+use super::{asked, page, param};
+use crate::{
+    components::layout::{Frame, Here, Layout},
+    islands::job_live::{JobLive, OpenForm},
+    ssr::{self, Flash},
+};
+use leasehold_types::Problem;
+use leptos::prelude::*;
+
+#[component]
+pub fn JobPage() -> impl IntoView {
+    let (slug, number, wanted) = (param("slug"), param("number"), asked("do"));
+    page(
+        async move {
+            let (visit, frame) = Frame::inside(&slug).await?;
+            let number = number.parse().map_err(|_| Problem::not_found("This job"))?;
+            let job = ssr::read_job(&visit, number).await?;
+            Ok((frame, job))
+        },
+        move |(frame, detail)| {
+            let title = format!("#{} {}", detail.row.number, detail.row.job_type);
+            let (slug, may_operate) = (frame.slug(), frame.may_operate);
+            let form = open_form(&frame.flash, &wanted);
+            view! {
+                <Layout frame here=Here::Jobs title>
+                    <JobLive slug detail may_operate form />
+                </Layout>
+            }
+            .into_any()
+        },
+    )
+}
+
+/// The form that came back with a problem, or the one a link asked for.
+fn open_form(flash: &Flash, wanted: &str) -> OpenForm {
+    let came_back = flash.value("form");
+    OpenForm {
+        name: if came_back.is_empty() { wanted.to_owned() } else { came_back },
+        reason: flash.value("reason"),
+        error: flash.error("reason"),
+    }
+}

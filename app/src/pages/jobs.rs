@@ -1,0 +1,185 @@
+//! The jobs table with its filters. All of them stand in the address.
+
+use super::{
+    overview::{new_job_link, no_jobs_yet},
+    page, param, search,
+};
+use crate::{
+    components::{
+        format,
+        icon::{self, Icon},
+        layout::{Frame, Here, Layout, PageHead},
+        notice::Empty,
+    },
+    islands::jobs_table::JobsTable,
+    jobs::query::JobsQuery,
+    ssr,
+};
+use leasehold_types::{
+    JobStatus,
+    view::{CappedCount, JobsPage},
+};
+use leptos::prelude::*;
+
+/// Job types and queues to choose from.
+type Choices = (Vec<String>, Vec<String>);
+
+#[component]
+pub fn JobsListPage() -> impl IntoView {
+    let slug = param("slug");
+    let query = JobsQuery::parse(&search());
+    let asked = query.clone();
+    page(
+        async move {
+            let (visit, frame) = Frame::inside(&slug).await?;
+            let engine = ssr::door().engine;
+            let rows = engine.list(&visit.scope, &asked.filter, asked.page()).await?;
+            let definitions = engine.definitions().await?;
+            let sorted = |mut values: Vec<String>| {
+                values.sort();
+                values.dedup();
+                values
+            };
+            let types = sorted(definitions.values().map(|d| d.job_type.clone()).collect());
+            let queues = definitions.values().map(|d| d.queue.clone());
+            let queues = sorted(queues.chain(["default", "high", "low"].map(str::to_owned)).collect());
+            Ok((frame, rows, (types, queues)))
+        },
+        move |(frame, rows, choices)| {
+            let slug = frame.slug();
+            let new_job = frame.may_operate.then(|| new_job_link(&slug));
+            let may_operate = frame.may_operate;
+            view! {
+                <Layout frame here=Here::Jobs title="Jobs">
+                    <PageHead title="Jobs" live=true>
+                        {new_job}
+                    </PageHead>
+                    {filters(&slug, &query, choices, rows.matching)}
+                    {table(slug, &query, rows, may_operate)}
+                </Layout>
+            }
+            .into_any()
+        },
+    )
+}
+
+fn filters(slug: &str, query: &JobsQuery, choices: Choices, matching: CappedCount) -> impl IntoView + use<> {
+    let here = format!("/t/{slug}/jobs");
+    let counted = format::plural(matching.count, "job", "jobs");
+    let counted = if matching.capped { format!("{}+ jobs", format::count(matching.count)) } else { counted };
+    let filter = query.filter.clone();
+    let hidden =
+        filter.statuses.iter().map(|s| view! { <input type="hidden" name="status" value=s.as_str() /> });
+    let reset = (!filter.is_empty()).then(|| view! { <a class="button" href=here.clone()>"Reset"</a> });
+    view! {
+        <div class="filters">
+            {chips(&here, query)}
+            <form class="filter-form" method="get" action=here.clone() role="search" data-auto="">
+                {hidden.collect_view()}
+                <div class="search-field">
+                    <Icon d=icon::SEARCH />
+                    <label class="visually-hidden" for="q">"Search"</label>
+                    <input class="input" id="q" name="q" type="search" placeholder="Number, type, error…" value=filter.q />
+                </div>
+                {choice("type", "Type", "All types", choices.0, filter.job_type)}
+                {choice("queue", "Queue", "All queues", choices.1, filter.queue)}
+                <button class="button" type="submit">"Filter"</button>
+                {reset}
+                <span class="muted counted">{counted}</span>
+            </form>
+        </div>
+    }
+}
+
+fn chips(here: &str, query: &JobsQuery) -> impl IntoView + use<> {
+    let chosen = &query.filter.statuses;
+    let chip = |status: Option<JobStatus>, label: &'static str| {
+        let current = match status {
+            None => chosen.is_empty(),
+            Some(status) => chosen.contains(&status),
+        };
+        view! {
+            <li>
+                <a
+                    class="chip"
+                    href=format!("{here}{}", query.with_status(status).to_search())
+                    aria-current=current.then_some("true")
+                >
+                    {label}
+                </a>
+            </li>
+        }
+    };
+    let all = chip(None, "All");
+    let each = JobStatus::ALL.iter().map(|status| chip(Some(*status), status.label())).collect_view();
+    view! {
+        <nav aria-label="Status">
+            <ul class="chips">{all} {each}</ul>
+        </nav>
+    }
+}
+
+fn choice(
+    name: &'static str,
+    label: &'static str,
+    every: &'static str,
+    choices: Vec<String>,
+    chosen: Option<String>,
+) -> impl IntoView {
+    // A value from an old address stays visible even if it is no longer offered.
+    let missing = chosen.clone().filter(|c| !choices.contains(c));
+    let options = choices
+        .into_iter()
+        .chain(missing)
+        .map(|value| {
+            let selected = chosen.as_ref() == Some(&value);
+            view! { <option value=value.clone() selected=selected>{value.clone()}</option> }
+        })
+        .collect_view();
+    view! {
+        <label class="visually-hidden" for=name>{label}</label>
+        <select class="input select" id=name name=name>
+            <option value="">{every}</option>
+            {options}
+        </select>
+    }
+}
+
+fn table(slug: String, query: &JobsQuery, page: JobsPage, may_operate: bool) -> impl IntoView + use<> {
+    let here = format!("/t/{slug}/jobs");
+    let newest = query.before.map(|_| {
+        let first = JobsQuery { before: None, ..query.clone() };
+        view! { <a class="button" href=format!("{here}{}", first.to_search())>"← Newest"</a> }
+    });
+    let older = page.next.map(|next| {
+        view! { <a class="button" href=format!("{here}{}", query.before(next).to_search()) rel="next">"Older →"</a> }
+    });
+    let empty = page.rows.is_empty().then(|| nothing(&slug, query, may_operate));
+    let class = if page.rows.is_empty() { "jobs-list jobs-list-empty" } else { "jobs-list" };
+    let (filter, first_page) = (query.filter.clone(), query.before.is_none());
+    view! {
+        <div class=class>
+            <JobsTable slug page filter query=query.to_search() may_operate first_page />
+        </div>
+        {empty}
+        <nav class="pager" aria-label="Pages">
+            {newest}
+            {older}
+        </nav>
+    }
+}
+
+/// "Nothing here" and "the filters hide everything" are different.
+fn nothing(slug: &str, query: &JobsQuery, may_operate: bool) -> AnyView {
+    if query.filter.is_empty() && query.before.is_none() {
+        return no_jobs_yet(slug, may_operate).into_any();
+    }
+    let every = format!("/t/{slug}/jobs");
+    view! {
+        <Empty icon=icon::FILTER title="No job matches">
+            <p>"There may be jobs, but none with these filters."</p>
+            <a class="button" href=every>"Show all jobs"</a>
+        </Empty>
+    }
+    .into_any()
+}

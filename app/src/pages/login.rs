@@ -1,0 +1,85 @@
+//! Signing in; on the first start, where to find the setup link.
+
+use super::{asked, page};
+use crate::{
+    components::{
+        form::{Field, TextField},
+        icon::{self, Brand, Icon},
+        notice::FlashMessage,
+    },
+    islands::theme::ThemeSwitch,
+    ssr::{self, Flash},
+};
+use leptos::prelude::*;
+use leptos_meta::Title;
+
+#[component]
+pub fn LoginPage() -> impl IntoView {
+    let next = asked("next");
+    page(
+        async {
+            let has_users = ssr::door().engine.store().has_users().await?;
+            Ok((has_users, ssr::flash()))
+        },
+        move |(has_users, flash)| {
+            let content = if has_users { sign_in(flash, next).into_any() } else { first_run().into_any() };
+            view! {
+                <Title text="Sign in · Leasehold" />
+                <main class="lone" id="content">
+                    <Brand />
+                    {content}
+                    <ThemeSwitch />
+                </main>
+            }
+            .into_any()
+        },
+    )
+}
+
+fn sign_in(flash: Flash, next: String) -> impl IntoView {
+    let email = flash.value("email");
+    let typed = !email.is_empty();
+    view! {
+        <div class="card lone-card">
+            <h1>"Sign in"</h1>
+            <FlashMessage flash />
+            <form class="form" method="post" action="/do/sign_in">
+                <input type="hidden" name="next" value=next />
+                <TextField
+                    field=Field::new("email", "E-mail")
+                    name="email"
+                    kind="email"
+                    value=email
+                    autocomplete="username"
+                    autofocus=!typed
+                />
+                <TextField
+                    field=Field::new("password", "Password")
+                    name="password"
+                    kind="password"
+                    autocomplete="current-password"
+                    autofocus=typed
+                />
+                <button class="button button-primary button-block" type="submit">"Sign in"</button>
+            </form>
+        </div>
+    }
+}
+
+fn first_run() -> impl IntoView {
+    view! {
+        <div class="card lone-card lone-message">
+            <Icon d=icon::LINK />
+            <h1>"Welcome to Leasehold"</h1>
+            <p>
+                "Nobody has an account here yet. The server printed a one-time setup link when it started; open it to
+                make the first account."
+            </p>
+            <p class="terminal">"Set up Leasehold: http://…/setup?token=…"</p>
+            <p class="muted">
+                "The link works once and for 24 hours. Restart the server for a fresh one, or add a user on the
+                terminal with " <code>"leasehold user add"</code> "."
+            </p>
+        </div>
+    }
+}

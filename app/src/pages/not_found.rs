@@ -1,0 +1,38 @@
+//! Pages for what is not there and what went wrong: what happened, and where to go from here.
+
+use super::ssr;
+use crate::components::icon::{self, Brand, Icon};
+use leasehold_types::{Problem, ProblemCode};
+use leptos::prelude::*;
+use leptos_meta::Title;
+
+#[component]
+pub fn NotFoundPage() -> impl IntoView {
+    problem_page(&Problem::new(ProblemCode::NotFound, "This address leads nowhere. Perhaps it was mistyped."))
+}
+
+pub fn problem_page(problem: &Problem) -> AnyView {
+    ssr::say_status(problem);
+    let code = problem.code;
+    let icon = if code == ProblemCode::NotFound { icon::SEARCH } else { icon::ALERT };
+    let way_out = match code {
+        ProblemCode::Unauthenticated => ("/login", "Sign in"),
+        _ => ("/", "Go to the start page"),
+    };
+    view! {
+        <Title text=format!("{} · Leasehold", code.title()) />
+        <main class="lone" id="content">
+            <Brand />
+            <div class="card lone-card lone-message">
+                <Icon d=icon />
+                <p class="muted figure">{code.status()}</p>
+                <h1>{code.title()}</h1>
+                <p>{problem.detail.clone()}</p>
+                <a class="button" href=way_out.0>
+                    {way_out.1}
+                </a>
+            </div>
+        </main>
+    }
+    .into_any()
+}

@@ -1,0 +1,3 @@
+//! Signing in, signing out, and the first-run setup.
+
+pub mod server_fns;

@@ -1,0 +1,84 @@
+//! The forms of people. A wrong password is answered on the page, with what was typed (never the password).
+
+use crate::{
+    jobs::query::encode,
+    ssr::{
+        self, Flash, SESSION_USER, SetupForm, flash_and_redirect, own_path, refuse, see_other, session,
+        session_problem,
+    },
+};
+use axum::{extract::ConnectInfo, http::request::Parts};
+use leasehold_types::{Problem, view::User};
+use leptos::prelude::*;
+use std::net::{IpAddr, SocketAddr};
+
+#[server(prefix = "/do", endpoint = "sign_in")]
+pub async fn sign_in(
+    #[server(default)] email: String,
+    #[server(default)] password: String,
+    #[server(default)] next: String,
+) -> Result<(), ServerFnError> {
+    let next = own_path(&next).to_owned();
+    let answer = match ssr::door().gate.sign_in(&email, &password, address()).await {
+        Ok(user) => remember(&user).await.map(|()| see_other(&next)),
+        Err(problem) => {
+            let back = format!("/login?next={}", encode(&next));
+            flash_and_redirect(Flash::problem(problem, &[("email", &email)]), &back).await
+        }
+    };
+    answer.map_err(refuse)
+}
+
+#[server(prefix = "/do", endpoint = "sign_out")]
+pub async fn sign_out() -> Result<(), ServerFnError> {
+    let session = session().await.map_err(refuse)?;
+    session.flush().await.map_err(session_problem).map_err(refuse)?;
+    see_other("/login");
+    Ok(())
+}
+
+#[server(prefix = "/do", endpoint = "set_up")]
+pub async fn set_up(
+    #[server(default)] token: String,
+    #[server(default)] name: String,
+    #[server(default)] email: String,
+    #[server(default)] password: String,
+    #[server(default)] tenant_name: String,
+) -> Result<(), ServerFnError> {
+    let typed = [("name", name.as_str()), ("email", email.as_str()), ("tenant_name", tenant_name.as_str())];
+    let form = SetupForm {
+        token: token.clone(),
+        email: email.clone(),
+        name: name.clone(),
+        password,
+        tenant_name: tenant_name.clone(),
+    };
+    let answer = match ssr::door().gate.set_up(form).await {
+        Ok((user, tenant)) => {
+            let home = tenant.map_or("/tenants".to_owned(), |t| format!("/t/{}", t.slug));
+            welcome(&user, &home).await
+        }
+        Err(problem) => {
+            let back = format!("/setup?token={}", encode(&token));
+            flash_and_redirect(Flash::problem(problem, &typed), &back).await
+        }
+    };
+    answer.map_err(refuse)
+}
+
+async fn welcome(user: &User, home: &str) -> Result<(), Problem> {
+    remember(user).await?;
+    flash_and_redirect(Flash::notice(format!("Welcome, {}. Leasehold is ready.", user.name)), home).await
+}
+
+/// A fresh session id at every sign-in, so that one planted before is worth nothing.
+async fn remember(user: &User) -> Result<(), Problem> {
+    let session = session().await?;
+    session.cycle_id().await.map_err(session_problem)?;
+    session.insert(SESSION_USER, user.id).await.map_err(session_problem)
+}
+
+fn address() -> Option<IpAddr> {
+    let parts = expect_context::<Parts>();
+    parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip())
+}

@@ -1,0 +1,179 @@
+//! Claiming: one statement takes the jobs, tells the outbox and moves the counters.
+//!
+//! Each lane offers its first jobs under `FOR UPDATE SKIP LOCKED`; per tenant the offers are put into claim
+//! order over all its lanes and cut at the tenant's share. Rows locked but cut are free again at once, when
+//! the statement ends.
+
+use crate::{
+    PostgresStore,
+    convert::{moment, slot, stamp},
+    error::database,
+    lanes::{Ration, ration},
+};
+use leasehold_queue::{
+    StoreResult,
+    params::{ClaimedJob, Lease, Selector, Wake},
+};
+use leasehold_types::{DefinitionId, JobId, LeaseId, TenantId, Timestamp, WorkerId};
+use serde_json::Value;
+use std::time::Duration;
+use time::OffsetDateTime;
+use uuid::Uuid;
+
+/// Goes at filling a batch, since other claimers and uneven tenants leave gaps.
+const ROUNDS: usize = 4;
+
+struct ClaimedRecord {
+    number: i64,
+    id: Uuid,
+    tenant_id: Uuid,
+    tenant_slug: String,
+    domain: String,
+    queue: String,
+    job_type: String,
+    definition_id: Option<Uuid>,
+    payload: Value,
+    checkpoint: Option<Value>,
+    attempt_count: i32,
+    max_attempts: i32,
+    progress_percent: i16,
+    lease_id: Uuid,
+    leased_until: OffsetDateTime,
+    trace_id: String,
+    request_id: Option<String>,
+}
+
+impl ClaimedRecord {
+    fn into_job(self, worker: &WorkerId) -> ClaimedJob {
+        ClaimedJob {
+            lease: Lease { number: self.number, worker_id: worker.clone(), lease_id: LeaseId(self.lease_id) },
+            id: JobId(self.id),
+            tenant_id: TenantId(self.tenant_id),
+            tenant_slug: self.tenant_slug,
+            domain: self.domain,
+            queue: self.queue,
+            job_type: self.job_type,
+            definition_id: self.definition_id.map(DefinitionId),
+            payload: self.payload,
+            checkpoint: self.checkpoint,
+            attempt: self.attempt_count,
+            max_attempts: self.max_attempts,
+            progress: self.progress_percent,
+            leased_until: stamp(self.leased_until),
+            trace_id: self.trace_id,
+            request_id: self.request_id,
+        }
+    }
+}
+
+impl PostgresStore {
+    pub(crate) async fn take(
+        &self,
+        worker: &WorkerId,
+        selector: &Selector,
+        n: u32,
+        lease: Duration,
+    ) -> StoreResult<Vec<ClaimedJob>> {
+        let now = self.clock.now();
+        let until = now.plus(lease.min(self.longest_lease));
+        let wanted = n as usize;
+        let mut jobs = Vec::new();
+        for _ in 0..ROUNDS {
+            let missing = wanted - jobs.len();
+            let (lanes, remembered) = self.lanes(now).await?;
+            let rations = ration(&lanes, selector, missing as i64, self.directory.next_turn());
+            let before = jobs.len();
+            if !rations.is_empty() {
+                let taken = self.take_from(worker, &rations, now, until).await?;
+                jobs.extend(taken.into_iter().map(|r| r.into_job(worker)));
+            }
+            if jobs.len() >= wanted {
+                break;
+            }
+            self.directory.forget();
+            // A fresh look found nothing: whatever is left is in other claimers' hands.
+            if !remembered && jobs.len() == before {
+                break;
+            }
+        }
+        if !jobs.is_empty() {
+            self.wakes.tell(&[Wake::Events]);
+        }
+        Ok(jobs)
+    }
+
+    async fn take_from(
+        &self,
+        worker: &WorkerId,
+        rations: &[Ration<'_>],
+        now: Timestamp,
+        until: Timestamp,
+    ) -> StoreResult<Vec<ClaimedRecord>> {
+        let tenants: Vec<Uuid> = rations.iter().map(|r| r.lane.tenant).collect();
+        let domains: Vec<String> = rations.iter().map(|r| r.lane.domain.clone()).collect();
+        let queues: Vec<String> = rations.iter().map(|r| r.lane.queue.clone()).collect();
+        let types: Vec<String> = rations.iter().map(|r| r.lane.job_type.clone()).collect();
+        let priorities: Vec<i32> = rations.iter().map(|r| r.lane.priority).collect();
+        let shares: Vec<i64> = rations.iter().map(|r| r.share).collect();
+        sqlx::query_as!(
+            ClaimedRecord,
+            r#"WITH offered AS MATERIALIZED (
+                 SELECT j.number, j.due, l.tenant_id, l.priority, l.share
+                 FROM UNNEST($1::uuid[], $2::text[], $3::text[], $4::text[], $5::int[], $6::bigint[])
+                        AS l(tenant_id, domain, queue, job_type, priority, share)
+                 CROSS JOIN LATERAL (
+                   SELECT q.number, COALESCE(q.available_at, q.created_at) AS due FROM jobs q
+                   WHERE q.status = 'queued' AND q.tenant_id = l.tenant_id AND q.domain = l.domain
+                     AND q.queue = l.queue AND q.job_type = l.job_type AND q.priority = l.priority
+                     AND COALESCE(q.available_at, q.created_at) <= $7
+                   ORDER BY COALESCE(q.available_at, q.created_at), q.number
+                   LIMIT l.share
+                   FOR UPDATE SKIP LOCKED) j),
+               picked AS MATERIALIZED (
+                 SELECT number, due, priority, place FROM (
+                   SELECT *, row_number() OVER (PARTITION BY tenant_id ORDER BY priority, due, number) AS place
+                   FROM offered) ranked
+                 WHERE place <= share),
+               taken AS (
+                 UPDATE jobs j
+                 SET status = 'processing', worker_id = $8, lease_id = gen_random_uuid(), leased_until = $9,
+                     acquired_at = $7, started_at = COALESCE(j.started_at, $7), updated_at = $7,
+                     attempt_count = j.attempt_count + 1, completion_token = NULL, running_pid = NULL,
+                     stage = NULL, error_code = NULL, error_class = NULL, error_message = NULL, error_stack = NULL
+                 FROM picked p WHERE j.number = p.number
+                 RETURNING j.*, p.place, p.due),
+               told AS (
+                 INSERT INTO job_events (tenant_id, job_number, domain, queue, job_type, kind, status, attempt,
+                        progress, attrs, created_at)
+                 SELECT tenant_id, number, domain, queue, job_type, 'job.started', 'processing', attempt_count,
+                        progress_percent, $10, $7
+                 FROM taken),
+               counted AS (
+                 INSERT INTO job_counter_deltas (tenant_id, domain, queue, job_type, status, delta, slot)
+                 SELECT t.tenant_id, t.domain, t.queue, t.job_type, m.status, m.sign * t.jobs, $11
+                 FROM (SELECT tenant_id, domain, queue, job_type, count(*) AS jobs FROM taken
+                       GROUP BY tenant_id, domain, queue, job_type) t
+                 CROSS JOIN (VALUES ('queued', -1), ('processing', 1)) m(status, sign))
+               SELECT t.number, t.id, t.tenant_id, n.slug AS tenant_slug, t.domain, t.queue, t.job_type,
+                      t.definition_id, t.payload, t.checkpoint, t.attempt_count, t.max_attempts,
+                      t.progress_percent, t.lease_id AS "lease_id!", t.leased_until AS "leased_until!",
+                      t.trace_id, t.request_id
+               FROM taken t JOIN tenants n ON n.id = t.tenant_id
+               ORDER BY t.place, t.priority, t.due, t.number"#,
+            &tenants,
+            &domains,
+            &queues,
+            &types,
+            &priorities,
+            &shares,
+            moment(now),
+            worker.0,
+            moment(until),
+            serde_json::json!({ "worker": worker.0 }),
+            slot(now)
+        )
+        .fetch_all(&self.work)
+        .await
+        .map_err(database)
+    }
+}

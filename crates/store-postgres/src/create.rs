@@ -1,0 +1,109 @@
+//! Creating jobs, one or ten thousand at a time.
+//!
+//! Jobs without keys take one statement. Keys are decided by unique indexes, never by looking first: a plan is
+//! made from what is known, the insert is tried, and when another call won a key in the meantime the
+//! transaction is undone and the plan made anew — each time round somebody else has made progress.
+
+mod insert;
+mod plan;
+
+use crate::{PostgresStore, error, error::database};
+use leasehold_queue::{
+    Scope, StoreResult,
+    params::{CreateAnswer, Created, HowCreated, NewJob, Wake},
+};
+use leasehold_types::{JobStatus, Problem, ProblemCode};
+use plan::{Decision, Known};
+use std::{collections::HashMap, time::Duration};
+use uuid::Uuid;
+
+/// How often the plan is made anew before the caller is told that the keys are contended.
+const ROUNDS: u32 = 20;
+
+/// Numbers of the jobs that were inserted, by id.
+type Inserted = HashMap<Uuid, i64>;
+
+impl PostgresStore {
+    pub(crate) async fn add_jobs(&self, scope: &Scope, jobs: Vec<NewJob>) -> StoreResult<Vec<CreateAnswer>> {
+        if jobs.is_empty() {
+            return Ok(Vec::new());
+        }
+        let keyed = jobs.iter().any(|j| j.dedupe_key.is_some() || j.idempotency.is_some());
+        let (decisions, inserted) = if keyed {
+            self.add_keyed(scope, &jobs).await?
+        } else {
+            let decisions = plan::decide(scope, &jobs, &Known::default());
+            let chosen = plan::chosen(&jobs, &decisions);
+            let inserted =
+                insert::jobs(&self.work, scope, &chosen, self.clock.now()).await.map_err(database)?;
+            (decisions, inserted)
+        };
+        if !inserted.is_empty() {
+            self.directory.expect(&plan::chosen(&jobs, &decisions));
+            self.wakes.tell(&[Wake::Jobs, Wake::Events]);
+        }
+        Ok(self.answers(&jobs, &decisions, &inserted))
+    }
+
+    async fn add_keyed(&self, scope: &Scope, jobs: &[NewJob]) -> StoreResult<(Vec<Decision>, Inserted)> {
+        for round in 0..ROUNDS {
+            let known = plan::look_up(&self.work, jobs, self.now()).await?;
+            let decisions = plan::decide(scope, jobs, &known);
+            let chosen = plan::chosen(jobs, &decisions);
+            if chosen.is_empty() {
+                return Ok((decisions, Inserted::new()));
+            }
+            match self.try_insert(scope, &chosen).await {
+                Ok(inserted) => return Ok((decisions, inserted)),
+                Err(e) if lost_a_race(&e) => {
+                    // Two calls with the same keys in another order undo each other; step out of the rhythm.
+                    let wait = rand::random_range(0..=u64::from(round) * 2);
+                    tokio::time::sleep(Duration::from_millis(wait)).await;
+                }
+                Err(e) => return Err(database(e)),
+            }
+        }
+        let detail =
+            "Others are creating jobs with the same keys right now. Nothing was created; please try again.";
+        Err(Problem::new(ProblemCode::Unavailable, detail).retry_after(1).into())
+    }
+
+    async fn try_insert(&self, scope: &Scope, chosen: &[&NewJob]) -> Result<Inserted, sqlx::Error> {
+        let now = self.clock.now();
+        let mut tx = self.work.begin().await?;
+        let inserted = insert::jobs(&mut *tx, scope, chosen, now).await?;
+        insert::idempotency_keys(&mut tx, chosen, &inserted, now).await?;
+        tx.commit().await?;
+        Ok(inserted)
+    }
+
+    fn answers(&self, jobs: &[NewJob], decisions: &[Decision], inserted: &Inserted) -> Vec<CreateAnswer> {
+        let mut answers: Vec<CreateAnswer> = Vec::with_capacity(jobs.len());
+        for (job, decision) in jobs.iter().zip(decisions) {
+            answers.push(match decision {
+                // The statement leaves out jobs of tenants that do not exist.
+                Decision::Insert => match inserted.get(&job.id.0) {
+                    Some(number) => Ok(Created {
+                        number: *number,
+                        id: job.id,
+                        status: JobStatus::Queued,
+                        queued_at: self.clock.now(),
+                        how: HowCreated::Inserted,
+                    }),
+                    None => Err(Problem::not_found("This tenant")),
+                },
+                Decision::Existing(created) => Ok(created.clone()),
+                Decision::SameAs(earlier, how) => {
+                    answers[*earlier].clone().map(|created| Created { how: *how, ..created })
+                }
+                Decision::Refused(problem) => Err(problem.clone()),
+            });
+        }
+        answers
+    }
+}
+
+fn lost_a_race(error: &sqlx::Error) -> bool {
+    matches!(error::violated(error), Some(error::DEDUPE | error::IDEMPOTENCY))
+        || error.as_database_error().and_then(|e| e.code()).is_some_and(|code| code == "40P01")
+}

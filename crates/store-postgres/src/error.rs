@@ -1,0 +1,76 @@
+//! What the database said, in the store's words. A violated constraint that a caller can cause has a name in the
+//! schema and a problem here; everything else is the database's own trouble.
+
+use leasehold_queue::StoreError;
+use leasehold_types::{Problem, ProblemCode};
+use sqlx::Error;
+
+/// Names of constraints that callers of `create_jobs` race for.
+pub const DEDUPE: &str = "jobs_active_dedupe";
+pub const IDEMPOTENCY: &str = "job_idempotency_pkey";
+
+/// SQLSTATE classes and codes after which the same call may well succeed.
+const TRANSIENT: [&str; 9] = [
+    "40001", // serialization_failure
+    "40P01", // deadlock_detected
+    "55P03", // lock_not_available
+    "57P01", // admin_shutdown
+    "57P02", // crash_shutdown
+    "57P03", // cannot_connect_now
+    "53300", // too_many_connections
+    "25006", // read_only_sql_transaction: a standby not yet promoted
+    "57014", // query_canceled
+];
+
+/// Maps any driver error. Use as `.map_err(database)`.
+pub fn database(error: Error) -> StoreError {
+    if let Some(problem) = violated(&error).and_then(problem_of) {
+        return problem.into();
+    }
+    StoreError::Database { transient: is_transient(&error), message: error.to_string() }
+}
+
+/// The name of the constraint that was violated.
+pub fn violated(error: &Error) -> Option<&str> {
+    error.as_database_error().and_then(|e| e.constraint())
+}
+
+pub fn is_transient(error: &Error) -> bool {
+    match error {
+        Error::Io(_)
+        | Error::PoolTimedOut
+        | Error::PoolClosed
+        | Error::WorkerCrashed
+        | Error::Protocol(_) => true,
+        Error::Database(e) => {
+            e.code().is_some_and(|code| TRANSIENT.contains(&code.as_ref()) || code.starts_with("08"))
+        }
+        _ => false,
+    }
+}
+
+fn problem_of(constraint: &str) -> Option<Problem> {
+    let exists = |field: &str, detail: &str| {
+        Some(Problem::new(ProblemCode::AlreadyExists, detail).with_field(field, detail))
+    };
+    match constraint {
+        "tenants_slug_key" => {
+            exists("slug", "A tenant with this address exists already. Nothing was changed.")
+        }
+        "users_email_key" => exists("email", "A user with this e-mail exists already. Nothing was changed."),
+        "api_keys_prefix_key" => {
+            exists("prefix", "A key with this prefix exists already. Nothing was changed.")
+        }
+        "job_definitions_type_key" => {
+            exists("job_type", "Another definition has this domain and job type. Nothing was changed.")
+        }
+        "jobs_id_key" => exists("id", "A job with this id exists already. Nothing was changed."),
+        DEDUPE => exists("dedupe_key", "An active job holds the same dedupe key. Nothing was changed."),
+        "jobs_tenant_id_fkey" | "memberships_tenant_id_fkey" | "api_keys_tenant_id_fkey" => {
+            Some(Problem::not_found("This tenant"))
+        }
+        "memberships_user_id_fkey" | "sessions_user_id_fkey" => Some(Problem::not_found("This user")),
+        "jobs_definition_id_fkey" => Some(Problem::not_found("This definition")),
+        _ => None,
+    }
+}

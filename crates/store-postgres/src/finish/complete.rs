@@ -1,0 +1,80 @@
+//! The fast path: a batch of completions in one statement.
+
+use crate::{
+    PostgresStore,
+    convert::{self, moment, slot, text_if},
+    error::database,
+};
+use leasehold_queue::{StoreResult, params::Finish};
+use serde_json::Value;
+use uuid::Uuid;
+
+impl PostgresStore {
+    /// Completes what is still held; the numbers of those jobs. Sorted, so that batches lock in one order.
+    pub(super) async fn complete(&self, items: &[&Finish]) -> StoreResult<Vec<i64>> {
+        let now = self.clock.now();
+        let mut items = items.to_vec();
+        items.sort_by_key(|i| i.lease.number);
+        let each = || items.iter();
+        let numbers: Vec<i64> = each().map(|i| i.lease.number).collect();
+        let workers: Vec<String> = each().map(|i| i.lease.worker_id.0.clone()).collect();
+        let leases: Vec<Uuid> = each().map(|i| i.lease.lease_id.0).collect();
+        let results: Vec<Option<Value>> = each().map(|i| i.result.as_ref().map(convert::json)).collect();
+        let tokens: Vec<Option<String>> = each().map(|i| text_if(i.token.as_ref())).collect();
+        let pids: Vec<Option<i32>> = each().map(|i| i.facts.pid).collect();
+        let exits: Vec<Option<i32>> = each().map(|i| i.facts.exit_code).collect();
+        let outs: Vec<Option<String>> = each().map(|i| text_if(i.facts.stdout_tail.as_ref())).collect();
+        let errs: Vec<Option<String>> = each().map(|i| text_if(i.facts.stderr_tail.as_ref())).collect();
+        sqlx::query_scalar!(
+            r#"WITH ended AS (
+                 UPDATE jobs j
+                 SET status = 'completed', worker_id = NULL, lease_id = NULL, leased_until = NULL,
+                     running_pid = NULL, cancel_requested_at = NULL, updated_at = $10, completed_at = $10,
+                     completion_token = a.token, result = a.result, progress_percent = 100,
+                     error_code = NULL, error_class = NULL, error_message = NULL, error_stack = NULL,
+                     failure_streak_code = NULL, failure_streak_count = 0
+                 FROM UNNEST($1::bigint[], $2::text[], $3::uuid[], $4::jsonb[], $5::text[], $6::int[], $7::int[],
+                             $8::text[], $9::text[])
+                        AS a(number, worker, lease, result, token, pid, exit_code, stdout, stderr)
+                 -- The row as it was: what a worker said about its process is cleared above.
+                 JOIN jobs o ON o.number = a.number
+                 WHERE j.number = a.number AND j.status = 'processing' AND j.worker_id = a.worker
+                   AND j.lease_id = a.lease
+                 RETURNING j.number, j.tenant_id, j.domain, j.queue, j.job_type, j.attempt_count, j.acquired_at,
+                           a.worker, COALESCE(a.pid, o.running_pid) AS pid, a.exit_code, a.stdout, a.stderr),
+               history AS (
+                 INSERT INTO job_attempts (job_number, attempt, tenant_id, worker_id, pid, outcome, started_at,
+                        finished_at, exit_code, stdout_tail, stderr_tail)
+                 SELECT number, attempt_count, tenant_id, worker, pid, 'succeeded', COALESCE(acquired_at, $10),
+                        $10, exit_code, stdout, stderr
+                 FROM ended),
+               told AS (
+                 INSERT INTO job_events (tenant_id, job_number, domain, queue, job_type, kind, status, attempt,
+                        progress, created_at)
+                 SELECT tenant_id, number, domain, queue, job_type, 'job.completed', 'completed', attempt_count,
+                        100, $10
+                 FROM ended),
+               counted AS (
+                 INSERT INTO job_counter_deltas (tenant_id, domain, queue, job_type, status, delta, slot)
+                 SELECT e.tenant_id, e.domain, e.queue, e.job_type, m.status, m.sign * e.jobs, $11
+                 FROM (SELECT tenant_id, domain, queue, job_type, count(*) AS jobs FROM ended
+                       GROUP BY tenant_id, domain, queue, job_type) e
+                 CROSS JOIN (VALUES ('processing', -1), ('completed', 1)) m(status, sign))
+               SELECT number FROM ended"#,
+            &numbers,
+            &workers,
+            &leases,
+            &results as &[Option<Value>],
+            &tokens as &[Option<String>],
+            &pids as &[Option<i32>],
+            &exits as &[Option<i32>],
+            &outs as &[Option<String>],
+            &errs as &[Option<String>],
+            moment(now),
+            slot(now)
+        )
+        .fetch_all(&self.work)
+        .await
+        .map_err(database)
+    }
+}

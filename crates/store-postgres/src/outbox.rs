@@ -1,0 +1,215 @@
+//! The outbox and its safe horizon.
+//!
+//! Postgres hands out event ids before their transactions commit, so a smaller id may become visible after a
+//! larger one, and "everything after my cursor" would skip it for ever. A reader therefore stops at the first
+//! missing id. It may pass once that id can no longer appear, and this is how it knows:
+//!
+//! Every statement that inserts events has written (or locked) a job row before it draws the event's number, so
+//! its transaction already has an id. A missing number below one that is visible was drawn earlier still: its
+//! transaction's id lies below the `xmax` of the snapshot in which the gap is seen. When a later snapshot's
+//! `xmin` has reached that mark, every such transaction is over, and what that very snapshot does not show was
+//! rolled back (or pruned). Keep this in mind when adding a statement: **first the job, then the event**.
+
+use crate::{
+    PostgresStore,
+    convert::{stamp, word},
+    error::database,
+};
+use leasehold_queue::{
+    Scope, StoreResult,
+    params::{OutboxCursor, OutboxEvent, OutboxGap},
+};
+use leasehold_types::{LiveEvent, TenantId};
+use serde::Deserialize;
+use serde_json::Value;
+use std::{sync::atomic::Ordering, time::Duration};
+use time::OffsetDateTime;
+use uuid::Uuid;
+
+/// How long the tail waits for transactions that were open when it was asked for.
+const TAIL_LOOKS: u32 = 200;
+const TAIL_PAUSE: Duration = Duration::from_millis(10);
+
+struct EventRecord {
+    id: i64,
+    tenant_id: Uuid,
+    job_number: i64,
+    domain: String,
+    queue: String,
+    job_type: String,
+    kind: String,
+    status: String,
+    attempt: i32,
+    progress: i16,
+    attrs: Option<Value>,
+    created_at: OffsetDateTime,
+    /// Of the snapshot it was read in.
+    xmin: i64,
+    xmax: i64,
+}
+
+/// What only some kinds carry.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Attrs {
+    stage: Option<String>,
+    message: Option<String>,
+    error_code: Option<String>,
+    worker: Option<String>,
+}
+
+impl EventRecord {
+    fn into_event(self) -> StoreResult<OutboxEvent> {
+        let attrs: Attrs = match self.attrs {
+            Some(json) => crate::convert::parsed("job_events", "attrs", json)?,
+            None => Attrs::default(),
+        };
+        let event = LiveEvent {
+            id: self.id,
+            number: self.job_number,
+            kind: word("job_events", "kind", &self.kind)?,
+            domain: self.domain,
+            queue: self.queue,
+            job_type: self.job_type,
+            at: stamp(self.created_at),
+            status: word("job_events", "status", &self.status)?,
+            attempt: self.attempt,
+            progress: self.progress,
+            stage: attrs.stage,
+            message: attrs.message,
+            error_code: attrs.error_code,
+            worker: attrs.worker,
+        };
+        Ok(OutboxEvent { tenant_id: TenantId(self.tenant_id), event })
+    }
+}
+
+/// Where the outbox ended in one snapshot.
+struct End {
+    newest: i64,
+    xmin: i64,
+    xmax: i64,
+}
+
+impl PostgresStore {
+    pub(crate) async fn follow(
+        &self,
+        cursor: &mut OutboxCursor,
+        limit: u32,
+    ) -> StoreResult<Vec<OutboxEvent>> {
+        let rows = self.event_records(None, cursor.after, i64::MAX, limit).await?;
+        let mut events = Vec::with_capacity(rows.len());
+        for row in rows {
+            let expected = cursor.after + 1;
+            if row.id != expected && !may_pass(&mut cursor.gap, expected, &row) {
+                break;
+            }
+            cursor.gap = None;
+            cursor.after = row.id;
+            events.push(row.into_event()?);
+        }
+        self.horizon.fetch_max(cursor.after, Ordering::AcqRel);
+        Ok(events)
+    }
+
+    pub(crate) async fn replay(
+        &self,
+        scope: &Scope,
+        after: i64,
+        up_to: i64,
+        limit: u32,
+    ) -> StoreResult<Vec<OutboxEvent>> {
+        let rows = self.event_records(scope.tenant(), after, up_to, limit).await?;
+        rows.into_iter().map(EventRecord::into_event).collect()
+    }
+
+    async fn event_records(
+        &self,
+        tenant: Option<TenantId>,
+        after: i64,
+        up_to: i64,
+        limit: u32,
+    ) -> StoreResult<Vec<EventRecord>> {
+        sqlx::query_as!(
+            EventRecord,
+            r#"WITH seen AS MATERIALIZED (SELECT pg_current_snapshot() AS snapshot)
+               SELECT e.id, e.tenant_id, e.job_number, e.domain, e.queue, e.job_type, e.kind, e.status, e.attempt,
+                      e.progress, e.attrs, e.created_at,
+                      pg_snapshot_xmin(seen.snapshot)::text::bigint AS "xmin!",
+                      pg_snapshot_xmax(seen.snapshot)::text::bigint AS "xmax!"
+               FROM seen CROSS JOIN job_events e
+               WHERE e.id > $1 AND e.id <= $2 AND ($3::uuid IS NULL OR e.tenant_id = $3)
+               ORDER BY e.id LIMIT $4"#,
+            after,
+            up_to,
+            tenant.map(|t| t.0),
+            i64::from(limit)
+        )
+        .fetch_all(&self.work)
+        .await
+        .map_err(database)
+    }
+
+    async fn end_of_outbox(&self) -> StoreResult<End> {
+        sqlx::query_as!(
+            End,
+            r#"SELECT COALESCE((SELECT max(id) FROM job_events), 0) AS "newest!",
+                      pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS "xmin!",
+                      pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS "xmax!""#
+        )
+        .fetch_one(&self.work)
+        .await
+        .map_err(database)
+    }
+
+    /// Waits a moment for the transactions that are open now. If one of them takes long, the reader starts
+    /// further back, before the first missing id, and finds its way from there.
+    pub(crate) async fn tail(&self) -> StoreResult<i64> {
+        let first = self.end_of_outbox().await?;
+        let mut xmin = first.xmin;
+        for _ in 0..TAIL_LOOKS {
+            if xmin >= first.xmax {
+                self.horizon.fetch_max(first.newest, Ordering::AcqRel);
+                return Ok(first.newest);
+            }
+            tokio::time::sleep(TAIL_PAUSE).await;
+            xmin = self.end_of_outbox().await?.xmin;
+        }
+        sqlx::query_scalar!(
+            r#"SELECT COALESCE(
+                 (SELECT min(id) FROM (SELECT id, lead(id) OVER (ORDER BY id) AS next FROM job_events) ids
+                  WHERE next <> id + 1),
+                 (SELECT max(id) FROM job_events), 0) AS "id!""#
+        )
+        .fetch_one(&self.work)
+        .await
+        .map_err(database)
+    }
+
+    /// For views: an id below which everything is visible to statements that start after this call.
+    pub(crate) async fn safe_cursor(&self) -> StoreResult<i64> {
+        let end = self.end_of_outbox().await?;
+        if end.xmin >= end.xmax {
+            self.horizon.fetch_max(end.newest, Ordering::AcqRel);
+        }
+        match self.horizon.load(Ordering::Acquire) {
+            0 if end.newest > 0 => self.tail().await,
+            known => Ok(known),
+        }
+    }
+
+    pub(crate) async fn oldest(&self) -> StoreResult<i64> {
+        sqlx::query_scalar!(r#"SELECT COALESCE(min(id), 0) AS "id!" FROM job_events"#)
+            .fetch_one(&self.work)
+            .await
+            .map_err(database)
+    }
+}
+
+/// Whether the ids from `expected` up to the row can no longer appear; remembers the gap until then.
+fn may_pass(gap: &mut Option<OutboxGap>, expected: i64, row: &EventRecord) -> bool {
+    let fresh = OutboxGap { first_missing: expected, until_xid: row.xmax };
+    let known = gap.filter(|g| g.first_missing == expected).unwrap_or(fresh);
+    *gap = Some(known);
+    row.xmin >= known.until_xid
+}

@@ -1,0 +1,217 @@
+//! Tenants, keys and settings. Users live in `users`.
+
+use crate::{
+    PostgresStore,
+    audit::{self, Act},
+    convert::{moment, parsed, stamp, stamp_if},
+    error::database,
+};
+use leasehold_queue::{
+    Scope, StoreError, StoreResult,
+    params::{NewKey, NewTenant},
+    store::Setting,
+};
+use leasehold_types::{
+    KeyId, Problem, TenantId, Timestamp,
+    view::{ApiKey, Tenant},
+};
+use serde_json::Value;
+use sqlx::PgConnection;
+use time::OffsetDateTime;
+use uuid::Uuid;
+
+pub struct TenantRecord {
+    pub id: Uuid,
+    pub slug: String,
+    pub name: String,
+    pub timezone: String,
+    pub created_at: OffsetDateTime,
+}
+
+impl From<TenantRecord> for Tenant {
+    fn from(r: TenantRecord) -> Self {
+        Self {
+            id: TenantId(r.id),
+            slug: r.slug,
+            name: r.name,
+            timezone: r.timezone,
+            created_at: stamp(r.created_at),
+        }
+    }
+}
+
+struct KeyRecord {
+    id: Uuid,
+    tenant_id: Uuid,
+    name: String,
+    prefix: String,
+    secret_hash: String,
+    scopes: Value,
+    created_at: OffsetDateTime,
+    expires_at: Option<OffsetDateTime>,
+    revoked_at: Option<OffsetDateTime>,
+    last_used_at: Option<OffsetDateTime>,
+}
+
+impl TryFrom<KeyRecord> for (ApiKey, String) {
+    type Error = StoreError;
+    fn try_from(r: KeyRecord) -> StoreResult<Self> {
+        let key = ApiKey {
+            id: KeyId(r.id),
+            tenant_id: TenantId(r.tenant_id),
+            name: r.name,
+            prefix: r.prefix,
+            scopes: parsed("api_keys", "scopes", r.scopes)?,
+            created_at: stamp(r.created_at),
+            expires_at: stamp_if(r.expires_at),
+            revoked_at: stamp_if(r.revoked_at),
+            last_used_at: stamp_if(r.last_used_at),
+        };
+        Ok((key, r.secret_hash))
+    }
+}
+
+/// Inserts a tenant inside the caller's transaction.
+pub async fn insert_tenant(
+    connection: &mut PgConnection,
+    tenant: NewTenant,
+    now: OffsetDateTime,
+) -> StoreResult<Tenant> {
+    sqlx::query_as!(
+        TenantRecord,
+        "INSERT INTO tenants (id, slug, name, timezone, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $5)
+         RETURNING id, slug, name, timezone, created_at",
+        Uuid::now_v7(),
+        tenant.slug,
+        tenant.name,
+        tenant.timezone,
+        now
+    )
+    .fetch_one(connection)
+    .await
+    .map(Tenant::from)
+    .map_err(database)
+}
+
+impl PostgresStore {
+    pub(crate) async fn add_tenant(&self, scope: &Scope, tenant: NewTenant) -> StoreResult<Tenant> {
+        let now = self.now();
+        let mut tx = self.work.begin().await.map_err(database)?;
+        let tenant = insert_tenant(&mut tx, tenant, now).await?;
+        let act = Act {
+            tenant: Some(tenant.id.0),
+            action: "tenant.create",
+            object_type: "tenant",
+            object_id: &tenant.slug,
+            reason: None,
+        };
+        audit::record(&mut tx, scope, now, act).await?;
+        tx.commit().await.map_err(database)?;
+        Ok(tenant)
+    }
+
+    pub(crate) async fn reached_tenants(&self, scope: &Scope) -> StoreResult<Vec<Tenant>> {
+        sqlx::query_as!(
+            TenantRecord,
+            "SELECT id, slug, name, timezone, created_at FROM tenants
+             WHERE $1::uuid IS NULL OR id = $1 ORDER BY name, slug",
+            scope.tenant().map(|t| t.0)
+        )
+        .fetch_all(&self.work)
+        .await
+        .map(|rows| rows.into_iter().map(Tenant::from).collect())
+        .map_err(database)
+    }
+
+    pub(crate) async fn find_tenant(&self, scope: &Scope, slug: &str) -> StoreResult<Option<Tenant>> {
+        sqlx::query_as!(
+            TenantRecord,
+            "SELECT id, slug, name, timezone, created_at FROM tenants
+             WHERE slug = $1 AND ($2::uuid IS NULL OR id = $2)",
+            slug,
+            scope.tenant().map(|t| t.0)
+        )
+        .fetch_optional(&self.work)
+        .await
+        .map(|row| row.map(Tenant::from))
+        .map_err(database)
+    }
+
+    pub(crate) async fn add_key(&self, scope: &Scope, key: NewKey) -> StoreResult<ApiKey> {
+        if !scope.reaches(key.tenant_id) {
+            return Err(Problem::not_found("This tenant").into());
+        }
+        let now = self.now();
+        let mut tx = self.work.begin().await.map_err(database)?;
+        let row = sqlx::query_as!(
+            KeyRecord,
+            "INSERT INTO api_keys (id, tenant_id, name, prefix, secret_hash, scopes, created_by, created_at, expires_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+             RETURNING id, tenant_id, name, prefix, secret_hash, scopes, created_at, expires_at, revoked_at,
+                       last_used_at",
+            key.id.0,
+            key.tenant_id.0,
+            key.name,
+            key.prefix,
+            key.secret_hash,
+            Value::from(key.scopes),
+            scope.actor.to_string(),
+            now,
+            key.expires_at.map(moment)
+        )
+        .fetch_one(&mut *tx)
+        .await
+        .map_err(database)?;
+        let act = Act {
+            tenant: Some(key.tenant_id.0),
+            action: "key.create",
+            object_type: "key",
+            object_id: &row.prefix,
+            reason: None,
+        };
+        audit::record(&mut tx, scope, now, act).await?;
+        tx.commit().await.map_err(database)?;
+        <(ApiKey, String)>::try_from(row).map(|(key, _)| key)
+    }
+
+    pub(crate) async fn find_key(&self, prefix: &str) -> StoreResult<Option<(ApiKey, String)>> {
+        sqlx::query_as!(
+            KeyRecord,
+            "SELECT id, tenant_id, name, prefix, secret_hash, scopes, created_at, expires_at, revoked_at, last_used_at
+             FROM api_keys WHERE prefix = $1",
+            prefix
+        )
+        .fetch_optional(&self.work)
+        .await
+        .map_err(database)?
+        .map(TryInto::try_into)
+        .transpose()
+    }
+
+    pub(crate) async fn replace_setting(
+        &self,
+        key: &str,
+        value: &str,
+        expires_at: Option<Timestamp>,
+    ) -> StoreResult<()> {
+        sqlx::query!(
+            "INSERT INTO instance_settings (key, value, expires_at) VALUES ($1, $2, $3)
+             ON CONFLICT (key) DO UPDATE SET value = EXCLUDED.value, expires_at = EXCLUDED.expires_at",
+            key,
+            value,
+            expires_at.map(moment)
+        )
+        .execute(&self.work)
+        .await
+        .map(drop)
+        .map_err(database)
+    }
+
+    pub(crate) async fn find_setting(&self, key: &str) -> StoreResult<Option<Setting>> {
+        sqlx::query!("SELECT value, expires_at FROM instance_settings WHERE key = $1", key)
+            .fetch_optional(&self.work)
+            .await
+            .map(|row| row.map(|r| (r.value, stamp_if(r.expires_at))))
+            .map_err(database)
+    }
+}

@@ -1,0 +1,153 @@
+//! The policies of kinds of jobs.
+
+use crate::{
+    SqliteStore,
+    audit::{Deed, audit},
+    convert::{Table, to_json},
+    error::{Error, Outcome, taken},
+};
+use leasehold_queue::{
+    Scope,
+    params::{NewDefinition, Wake},
+};
+use leasehold_types::{DefinitionId, Problem, view::Definition};
+use sqlx::SqliteConnection;
+use uuid::Uuid;
+
+const DEFINITIONS: Table = Table("job_definitions");
+
+struct DefinitionRecord {
+    id: String,
+    key: String,
+    description: String,
+    domain: String,
+    job_type: String,
+    queue: String,
+    executor: String,
+    arg_schema: String,
+    timeout_seconds: i64,
+    max_attempts: i64,
+    retry: String,
+    stages: String,
+    is_active: i64,
+}
+
+impl TryFrom<DefinitionRecord> for Definition {
+    type Error = Error;
+
+    fn try_from(row: DefinitionRecord) -> Outcome<Self> {
+        Ok(Self {
+            id: DEFINITIONS.parse("id", &row.id)?,
+            arg_schema: DEFINITIONS.json("arg_schema", &row.arg_schema)?,
+            timeout_seconds: DEFINITIONS.int("timeout_seconds", row.timeout_seconds)?,
+            max_attempts: DEFINITIONS.int("max_attempts", row.max_attempts)?,
+            retry: DEFINITIONS.json("retry", &row.retry)?,
+            stages: DEFINITIONS.json("stages", &row.stages)?,
+            is_active: row.is_active != 0,
+            key: row.key,
+            description: row.description,
+            domain: row.domain,
+            job_type: row.job_type,
+            queue: row.queue,
+            executor: row.executor,
+        })
+    }
+}
+
+pub(crate) async fn ensure(store: &SqliteStore, new: NewDefinition) -> Outcome<Definition> {
+    let mut tx = store.begin().await?;
+    insert(&mut tx, &new, &store.clock.now().to_string()).await?;
+    let row = sqlx::query_as!(
+        DefinitionRecord,
+        "SELECT id, key, description, domain, job_type, queue, executor, arg_schema, timeout_seconds,
+                max_attempts, retry, stages, is_active
+         FROM job_definitions WHERE key = ?1",
+        new.key
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    tx.commit().await?;
+    row.try_into()
+}
+
+/// Leaves the definition alone that already has this key; a person may have edited it.
+async fn insert(connection: &mut SqliteConnection, new: &NewDefinition, now: &str) -> Outcome<()> {
+    let id = Uuid::now_v7().to_string();
+    let (arg_schema, retry, stages) =
+        (to_json(&new.arg_schema)?, to_json(&new.retry)?, to_json(&new.stages)?);
+    sqlx::query!(
+        "INSERT INTO job_definitions (id, key, description, domain, job_type, queue, executor, arg_schema,
+                                      timeout_seconds, max_attempts, retry, stages, created_at, updated_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?13)
+         ON CONFLICT (key) DO NOTHING",
+        id,
+        new.key,
+        new.description,
+        new.domain,
+        new.job_type,
+        new.queue,
+        new.executor,
+        arg_schema,
+        new.timeout_seconds,
+        new.max_attempts,
+        retry,
+        stages,
+        now
+    )
+    .execute(connection)
+    .await
+    .map_err(|error| taken(error, "Another definition already has this domain and job type."))?;
+    Ok(())
+}
+
+pub(crate) async fn all(store: &SqliteStore) -> Outcome<Vec<Definition>> {
+    let rows = sqlx::query_as!(
+        DefinitionRecord,
+        "SELECT id, key, description, domain, job_type, queue, executor, arg_schema, timeout_seconds,
+                max_attempts, retry, stages, is_active
+         FROM job_definitions ORDER BY key"
+    )
+    .fetch_all(&store.read)
+    .await?;
+    rows.into_iter().map(TryInto::try_into).collect()
+}
+
+pub(crate) async fn one(store: &SqliteStore, id: DefinitionId) -> Outcome<Option<Definition>> {
+    let id = id.to_string();
+    let row = sqlx::query_as!(
+        DefinitionRecord,
+        "SELECT id, key, description, domain, job_type, queue, executor, arg_schema, timeout_seconds,
+                max_attempts, retry, stages, is_active
+         FROM job_definitions WHERE id = ?1",
+        id
+    )
+    .fetch_optional(&store.read)
+    .await?;
+    row.map(TryInto::try_into).transpose()
+}
+
+pub(crate) async fn set_active(
+    store: &SqliteStore,
+    scope: &Scope,
+    id: DefinitionId,
+    active: bool,
+) -> Outcome<()> {
+    let mut tx = store.begin().await?;
+    let now = store.clock.now();
+    let (id, at) = (id.to_string(), now.to_string());
+    let key = sqlx::query_scalar!(
+        r#"UPDATE job_definitions SET is_active = ?2, updated_at = ?3 WHERE id = ?1 RETURNING key AS "key!: String""#,
+        id,
+        active,
+        at
+    )
+    .fetch_optional(&mut *tx)
+    .await?
+    .ok_or_else(|| Problem::not_found("This definition"))?;
+    let action = if active { "definition.activate" } else { "definition.deactivate" };
+    audit(&mut tx, scope, &[Deed::new(scope.tenant(), action, "definition", key)], now).await?;
+    tx.commit().await?;
+    // Jobs that waited for it may be ready.
+    store.bell.ring(Wake::Jobs);
+    Ok(())
+}

@@ -1,0 +1,79 @@
+//! Finish: many attempts end in one transaction, one answer each.
+//!
+//! The fence is the row's own worker and lease. Once an item has been applied, a twin of it in the same batch
+//! meets the row as it stands then: already done for the same token, stale for any other.
+
+use crate::{
+    SqliteStore,
+    error::Outcome,
+    settle::{End, Settlement},
+    standing::{Standing, standings},
+};
+use leasehold_queue::{
+    params::{Finish, FinishAnswer, Wake},
+    transition::Rules,
+};
+use leasehold_types::Timestamp;
+use std::collections::HashMap;
+
+pub(crate) async fn finish(
+    store: &SqliteStore,
+    rules: &Rules,
+    items: Vec<Finish>,
+) -> Outcome<Vec<FinishAnswer>> {
+    if items.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut tx = store.begin().await?;
+    let now = store.clock.now();
+    let numbers: Vec<i64> = items.iter().map(|item| item.lease.number).collect();
+    let mut jobs: HashMap<i64, Standing> =
+        standings(&mut tx, &numbers).await?.into_iter().map(|job| (job.number, job)).collect();
+    let mut settlement = Settlement::default();
+    let mut answers = Vec::with_capacity(items.len());
+    for item in &items {
+        answers.push(match jobs.get_mut(&item.lease.number) {
+            Some(job) => settle(job, item, &mut settlement, rules, now)?,
+            None => FinishAnswer::NotFound,
+        });
+    }
+    settlement.write(&mut tx, now).await?;
+    tx.commit().await?;
+    store.ring_after(&settlement, now);
+    Ok(answers)
+}
+
+fn settle(
+    job: &mut Standing,
+    item: &Finish,
+    settlement: &mut Settlement,
+    rules: &Rules,
+    now: Timestamp,
+) -> Outcome<FinishAnswer> {
+    if job.is_held_by(&item.lease) {
+        let end = End {
+            ending: &item.ending,
+            result: item.result.as_ref(),
+            facts: &item.facts,
+            token: item.token.as_deref(),
+            policy: item.policy.as_ref(),
+        };
+        return Ok(FinishAnswer::Applied(settlement.end(job, &end, rules, now)?));
+    }
+    if item.token.is_some() && item.token == job.completion_token {
+        return Ok(FinishAnswer::AlreadyDone(job.status));
+    }
+    tracing::warn!(job = job.number, worker = %item.lease.worker_id, "a stale finish was refused");
+    Ok(FinishAnswer::Stale)
+}
+
+impl SqliteStore {
+    pub(crate) fn ring_after(&self, settlement: &Settlement, now: Timestamp) {
+        if !settlement.is_empty() {
+            self.bell.ring(Wake::Events);
+        }
+        if settlement.refills_the_queue(now) {
+            self.bell.ring(Wake::Jobs);
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Which jobs a claim takes.
+//!
+//! The batch is shared out evenly over the tenants with ready jobs; what a tenant cannot use goes round again
+//! to those who can. Within a tenant only priority, time and number decide, across all of its lanes.
+
+use crate::{
+    SqliteStore,
+    convert::limit,
+    error::Outcome,
+    lanes::{self, Lane},
+};
+use leasehold_queue::params::Selector;
+use leasehold_types::Timestamp;
+use sqlx::SqliteConnection;
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::atomic::Ordering,
+};
+
+/// A ready job as it is ordered: priority, since when it is due, number.
+type Candidate = (i64, String, i64);
+
+/// One tenant's part of the batch.
+struct Share {
+    lanes: Vec<Lane>,
+    wanted: usize,
+    picked: Vec<Candidate>,
+}
+
+impl Share {
+    /// It has taken all it was granted, so it may have more.
+    fn is_hungry(&self) -> bool {
+        self.picked.len() == self.wanted
+    }
+}
+
+/// The numbers to claim, in claim order: every tenant's first job, then every tenant's second, and so on.
+pub(crate) async fn pick(
+    store: &SqliteStore,
+    connection: &mut SqliteConnection,
+    selector: &Selector,
+    n: usize,
+    now: Timestamp,
+) -> Outcome<Vec<i64>> {
+    let now = now.to_string();
+    let mut shares: Vec<Share> = ready_by_tenant(connection, selector, &now).await?;
+    if shares.is_empty() {
+        return Ok(Vec::new());
+    }
+    // Another tenant is first each time, so that the remainder of the division goes round.
+    let turn = store.turn.fetch_add(1, Ordering::Relaxed) % shares.len();
+    shares.rotate_left(turn);
+    let mut left = n;
+    // Every round either uses up what is left or finds a tenant with nothing more: it ends.
+    while left > 0 {
+        let hungry: Vec<_> = shares.iter_mut().filter(|share| share.is_hungry()).collect();
+        if hungry.is_empty() {
+            break;
+        }
+        let (each, rest) = (left / hungry.len(), left % hungry.len());
+        for (place, share) in hungry.into_iter().enumerate() {
+            let more = each + usize::from(place < rest);
+            if more > 0 {
+                share.wanted += more;
+                let before = share.picked.len();
+                share.picked = first_of(connection, &share.lanes, share.wanted, &now).await?;
+                left -= share.picked.len() - before;
+            }
+        }
+    }
+    let mut picked: Vec<(usize, Candidate)> =
+        shares.into_iter().flat_map(|share| share.picked.into_iter().enumerate()).collect();
+    picked.sort();
+    Ok(picked.into_iter().map(|(_, (_, _, number))| number).collect())
+}
+
+/// The lanes this worker may take from now, by tenant, each tenant's by priority.
+async fn ready_by_tenant(
+    connection: &mut SqliteConnection,
+    selector: &Selector,
+    now: &str,
+) -> Outcome<Vec<Share>> {
+    let tenant = selector.tenant.map(|id| id.to_string());
+    let lanes = lanes::all(connection, tenant.as_deref()).await?;
+    let closed = closed_queues(connection).await?;
+    let inactive = inactive_kinds(connection).await?;
+    let mut by_tenant: BTreeMap<String, Vec<Lane>> = BTreeMap::new();
+    for lane in lanes {
+        let open = !closed.contains(&(lane.domain.clone(), lane.queue.clone()))
+            && !inactive.contains(&(lane.domain.clone(), lane.job_type.clone()));
+        if open && lane.due_since.as_str() <= now && selects(selector, &lane) {
+            by_tenant.entry(lane.tenant_id.clone()).or_default().push(lane);
+        }
+    }
+    let shares = by_tenant.into_values().map(|mut lanes| {
+        lanes.sort_by_key(|lane| lane.priority);
+        Share { lanes, wanted: 0, picked: Vec::new() }
+    });
+    Ok(shares.collect())
+}
+
+fn selects(selector: &Selector, lane: &Lane) -> bool {
+    let among = |pairs: &[(String, String)], name: &str| {
+        pairs.is_empty() || pairs.iter().any(|(domain, other)| *domain == lane.domain && other == name)
+    };
+    among(&selector.kinds, &lane.job_type) && among(&selector.queues, &lane.queue)
+}
+
+async fn closed_queues(connection: &mut SqliteConnection) -> Outcome<HashSet<(String, String)>> {
+    let rows = sqlx::query!("SELECT domain, queue FROM job_queue_controls WHERE paused OR draining")
+        .fetch_all(connection)
+        .await?;
+    Ok(rows.into_iter().map(|row| (row.domain, row.queue)).collect())
+}
+
+async fn inactive_kinds(connection: &mut SqliteConnection) -> Outcome<HashSet<(String, String)>> {
+    let rows = sqlx::query!("SELECT domain, job_type FROM job_definitions WHERE NOT is_active")
+        .fetch_all(connection)
+        .await?;
+    Ok(rows.into_iter().map(|row| (row.domain, row.job_type)).collect())
+}
+
+/// The first jobs of a tenant over its lanes, which come by priority. Lanes behind a full batch are not read.
+async fn first_of(
+    connection: &mut SqliteConnection,
+    lanes: &[Lane],
+    wanted: usize,
+    now: &str,
+) -> Outcome<Vec<Candidate>> {
+    let mut picked = Vec::new();
+    for same_priority in lanes.chunk_by(|a, b| a.priority == b.priority) {
+        let room = wanted - picked.len();
+        if room == 0 {
+            break;
+        }
+        let mut candidates = Vec::new();
+        for lane in same_priority {
+            candidates.extend(first_of_lane(connection, lane, room, now).await?);
+        }
+        candidates.sort();
+        candidates.truncate(room);
+        picked.append(&mut candidates);
+    }
+    Ok(picked)
+}
+
+async fn first_of_lane(
+    connection: &mut SqliteConnection,
+    lane: &Lane,
+    room: usize,
+    now: &str,
+) -> Outcome<Vec<Candidate>> {
+    let room = limit(u32::try_from(room).unwrap_or(u32::MAX));
+    let rows = sqlx::query!(
+        r#"SELECT number AS "number!: i64", COALESCE(available_at, created_at) AS "due_since!: String"
+           FROM jobs
+           WHERE status = 'queued' AND tenant_id = ?1 AND domain = ?2 AND queue = ?3 AND job_type = ?4
+             AND priority = ?5 AND COALESCE(available_at, created_at) <= ?6
+           ORDER BY COALESCE(available_at, created_at), number LIMIT ?7"#,
+        lane.tenant_id,
+        lane.domain,
+        lane.queue,
+        lane.job_type,
+        lane.priority,
+        now,
+        room
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(rows.into_iter().map(|row| (lane.priority, row.due_since, row.number)).collect())
+}

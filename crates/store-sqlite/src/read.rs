@@ -1,0 +1,247 @@
+//! One job with everything its page shows, read from one snapshot.
+
+use crate::{SqliteStore, convert::Table, error::Outcome, list::JobRecord, logs, outbox};
+use leasehold_queue::Scope;
+use leasehold_types::{
+    AttemptOutcome, JobRef,
+    view::{AttemptView, JobDetail, JobLink, JobRow, TrailEntry},
+};
+use sqlx::SqliteConnection;
+
+pub(crate) const JOBS: Table = Table("jobs");
+const ATTEMPTS: Table = Table("job_attempts");
+const DEFINITIONS: Table = Table("job_definitions");
+const AUDIT: Table = Table("audit_log");
+
+/// The number of a job the scope reaches. Another tenant's job is as if it did not exist.
+pub(crate) async fn locate(
+    connection: &mut SqliteConnection,
+    scope: &Scope,
+    job: JobRef,
+) -> Outcome<Option<i64>> {
+    let only = scope.tenant().map(|id| id.to_string());
+    let found = match job {
+        JobRef::Number(number) => {
+            sqlx::query_scalar!(
+                r#"SELECT number AS "number!: i64" FROM jobs
+                   WHERE number = ?1 AND (?2 IS NULL OR tenant_id = ?2)"#,
+                number,
+                only
+            )
+            .fetch_optional(connection)
+            .await?
+        }
+        JobRef::Id(id) => {
+            let id = id.to_string();
+            sqlx::query_scalar!(
+                r#"SELECT number AS "number!: i64" FROM jobs WHERE id = ?1 AND (?2 IS NULL OR tenant_id = ?2)"#,
+                id,
+                only
+            )
+            .fetch_optional(connection)
+            .await?
+        }
+    };
+    Ok(found)
+}
+
+/// The columns a list does not show.
+struct MoreRecord {
+    tenant_id: String,
+    definition_key: Option<String>,
+    stages: Option<String>,
+    payload: String,
+    result: Option<String>,
+    requested_by: String,
+    source_ref: Option<String>,
+    trace_id: String,
+    request_id: Option<String>,
+    correlation_id: Option<String>,
+    dedupe_key: Option<String>,
+    concurrency_key: Option<String>,
+    parent_job_id: Option<i64>,
+    queued_at: String,
+    leased_until: Option<String>,
+    running_pid: Option<i64>,
+    error_class: Option<String>,
+    error_message: Option<String>,
+    error_stack: Option<String>,
+    cancellation_reason: Option<String>,
+    cancelled_by: Option<String>,
+    quarantined_at: Option<String>,
+    failure_timeline: String,
+}
+
+pub(crate) async fn job(
+    store: &SqliteStore,
+    scope: &Scope,
+    job: JobRef,
+    log_lines: u32,
+) -> Outcome<Option<JobDetail>> {
+    let mut snapshot = store.read.begin().await?;
+    let Some(number) = locate(&mut snapshot, scope, job).await? else { return Ok(None) };
+    let row: JobRow = row_of(&mut snapshot, number).await?.try_into()?;
+    let more = more_of(&mut snapshot, number).await?;
+    let attempts = attempts_of(&mut snapshot, &row, &more, log_lines).await?;
+    let links = links_of(&mut snapshot, number, more.parent_job_id, &more.tenant_id).await?;
+    let (parents, children) = links.into_iter().partition::<Vec<_>, _>(|link| link.number < number);
+    let trail = trail_of(&mut snapshot, number).await?;
+    let cursor = outbox::newest(&mut snapshot).await?;
+    Ok(Some(JobDetail {
+        tenant_id: JOBS.parse("tenant_id", &more.tenant_id)?,
+        stages: DEFINITIONS.json_opt("stages", more.stages.as_deref())?.unwrap_or_default(),
+        payload: JOBS.json("payload", &more.payload)?,
+        result: JOBS.json_opt("result", more.result.as_deref())?,
+        queued_at: JOBS.time("queued_at", &more.queued_at)?,
+        leased_until: JOBS.time_opt("leased_until", more.leased_until.as_deref())?,
+        quarantined_at: JOBS.time_opt("quarantined_at", more.quarantined_at.as_deref())?,
+        failure_timeline: JOBS.json("failure_timeline", &more.failure_timeline)?,
+        row,
+        definition_key: more.definition_key,
+        requested_by: more.requested_by,
+        source_ref: more.source_ref,
+        trace_id: more.trace_id,
+        request_id: more.request_id,
+        correlation_id: more.correlation_id,
+        dedupe_key: more.dedupe_key,
+        concurrency_key: more.concurrency_key,
+        parent: parents.into_iter().next(),
+        children,
+        error_class: more.error_class,
+        error_message: more.error_message,
+        error_stack: more.error_stack,
+        cancellation_reason: more.cancellation_reason,
+        cancelled_by: more.cancelled_by,
+        attempts,
+        trail,
+        now: store.clock.now(),
+        cursor,
+    }))
+}
+
+async fn row_of(connection: &mut SqliteConnection, number: i64) -> Outcome<JobRecord> {
+    let row = sqlx::query_as!(
+        JobRecord,
+        "SELECT number, id, domain, queue, job_type, source, status, priority, attempt_count, max_attempts, created_at,
+                available_at, started_at, acquired_at, completed_at, worker_id, stage, progress_percent,
+                progress_message, error_code, cancel_requested_at
+         FROM jobs WHERE number = ?1",
+        number
+    )
+    .fetch_one(connection)
+    .await?;
+    Ok(row)
+}
+
+async fn more_of(connection: &mut SqliteConnection, number: i64) -> Outcome<MoreRecord> {
+    let row = sqlx::query_as!(
+        MoreRecord,
+        r#"SELECT j.tenant_id, d.key AS "definition_key?: String", d.stages AS "stages?: String", j.payload, j.result,
+                  j.requested_by, j.source_ref, j.trace_id, j.request_id, j.correlation_id, j.dedupe_key,
+                  j.concurrency_key, j.parent_job_id, j.queued_at, j.leased_until, j.running_pid, j.error_class,
+                  j.error_message, j.error_stack, j.cancellation_reason, j.cancelled_by, j.quarantined_at,
+                  j.failure_timeline
+           FROM jobs j LEFT JOIN job_definitions d ON d.id = j.definition_id WHERE j.number = ?1"#,
+        number
+    )
+    .fetch_one(connection)
+    .await?;
+    Ok(row)
+}
+
+/// Oldest first; the running one is read off the job's own row.
+async fn attempts_of(
+    connection: &mut SqliteConnection,
+    job: &JobRow,
+    more: &MoreRecord,
+    log_lines: u32,
+) -> Outcome<Vec<AttemptView>> {
+    let mut attempts = ended_attempts(connection, job.number).await?;
+    if let (Some(worker_id), Some(started_at)) = (&job.worker_id, job.acquired_at) {
+        attempts.push(AttemptView {
+            attempt: job.attempt_count,
+            outcome: AttemptOutcome::Running,
+            worker_id: worker_id.clone(),
+            pid: JOBS.int_opt("running_pid", more.running_pid)?,
+            started_at,
+            finished_at: None,
+            exit_code: None,
+            error_code: None,
+            error_text: None,
+            stdout_tail: None,
+            stderr_tail: None,
+            logs: Vec::new(),
+        });
+    }
+    for attempt in &mut attempts {
+        attempt.logs = logs::newest(connection, job.number, attempt.attempt, log_lines).await?;
+    }
+    Ok(attempts)
+}
+
+async fn ended_attempts(connection: &mut SqliteConnection, number: i64) -> Outcome<Vec<AttemptView>> {
+    let rows = sqlx::query!(
+        "SELECT attempt, outcome, worker_id, pid, started_at, finished_at, exit_code, error_code, error_text,
+                stdout_tail, stderr_tail
+         FROM job_attempts WHERE job_number = ?1 ORDER BY attempt",
+        number
+    )
+    .fetch_all(connection)
+    .await?;
+    rows.into_iter()
+        .map(|row| {
+            Ok(AttemptView {
+                attempt: ATTEMPTS.int("attempt", row.attempt)?,
+                outcome: ATTEMPTS.parse("outcome", &row.outcome)?,
+                pid: ATTEMPTS.int_opt("pid", row.pid)?,
+                started_at: ATTEMPTS.time("started_at", &row.started_at)?,
+                finished_at: ATTEMPTS.time_opt("finished_at", row.finished_at.as_deref())?,
+                exit_code: ATTEMPTS.int_opt("exit_code", row.exit_code)?,
+                worker_id: row.worker_id,
+                error_code: row.error_code,
+                error_text: row.error_text,
+                stdout_tail: row.stdout_tail,
+                stderr_tail: row.stderr_tail,
+                logs: Vec::new(),
+            })
+        })
+        .collect()
+}
+
+/// The job it repeats and those that repeat it, by number; a child is always younger than its parent.
+async fn links_of(
+    connection: &mut SqliteConnection,
+    number: i64,
+    parent: Option<i64>,
+    tenant: &str,
+) -> Outcome<Vec<JobLink>> {
+    let rows = sqlx::query!(
+        r#"SELECT number AS "number!: i64", status AS "status!: String" FROM jobs
+           WHERE (number = ?2 OR parent_job_id = ?1) AND tenant_id = ?3 ORDER BY number"#,
+        number,
+        parent,
+        tenant
+    )
+    .fetch_all(connection)
+    .await?;
+    rows.into_iter()
+        .map(|row| Ok(JobLink { number: row.number, status: JOBS.parse("status", &row.status)? }))
+        .collect()
+}
+
+async fn trail_of(connection: &mut SqliteConnection, number: i64) -> Outcome<Vec<TrailEntry>> {
+    let number = number.to_string();
+    let rows = sqlx::query!(
+        "SELECT created_at, actor, action, reason FROM audit_log
+         WHERE object_type = 'job' AND object_id = ?1 ORDER BY id",
+        number
+    )
+    .fetch_all(connection)
+    .await?;
+    rows.into_iter()
+        .map(|row| {
+            let at = AUDIT.time("created_at", &row.created_at)?;
+            Ok(TrailEntry { at, actor: row.actor, action: row.action, reason: row.reason })
+        })
+        .collect()
+}

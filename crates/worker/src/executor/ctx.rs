@@ -1,0 +1,211 @@
+//! What an executor sees of the pool: when to stop, where to report, how long it may take.
+
+use super::{
+    log_buffer::LogBuffer,
+    stop::{Stop, StopSignal},
+};
+use crate::redact::Redactor;
+use leasehold_queue::{
+    Clock,
+    params::Measured,
+    progress::{self, ProgressReport},
+};
+use leasehold_types::{LogStream, Problem, Stage, view::RetryPolicy};
+use std::{
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+use tokio::sync::Notify;
+
+/// The definition's say about one job.
+#[derive(Clone, PartialEq, Debug)]
+pub struct JobRules {
+    pub timeout: Duration,
+    pub stages: Vec<Stage>,
+    pub retry: Option<RetryPolicy>,
+}
+
+impl Default for JobRules {
+    fn default() -> Self {
+        Self { timeout: Duration::from_secs(3_600), stages: Vec::new(), retry: None }
+    }
+}
+
+/// What waits for the next renewal.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Reports {
+    pub progress: Option<Measured>,
+    pub pid: Option<i32>,
+}
+
+/// One attempt's line to its pool.
+pub struct Ctx {
+    pub rules: JobRules,
+    pub redactor: Redactor,
+    /// `JOBS_MAX_JSON_BYTES`, for results.
+    pub max_json_bytes: usize,
+    stop: StopSignal,
+    clock: Clock,
+    reports: Mutex<Reports>,
+    logs: Mutex<LogBuffer>,
+    log_ready: Notify,
+    log_batch_ready: Notify,
+}
+
+/// So many lines are worth a write of their own.
+pub const LOG_BATCH: usize = 200;
+
+impl Ctx {
+    pub fn new(
+        rules: JobRules,
+        redactor: Redactor,
+        max_json_bytes: usize,
+        clock: Clock,
+        stop: StopSignal,
+    ) -> Self {
+        Self {
+            rules,
+            max_json_bytes,
+            stop,
+            clock,
+            reports: Mutex::default(),
+            logs: Mutex::new(LogBuffer::new(redactor.clone())),
+            redactor,
+            log_ready: Notify::new(),
+            log_batch_ready: Notify::new(),
+        }
+    }
+
+    /// Resolves when the attempt must end, and says why.
+    pub async fn stopped(&self) -> Stop {
+        self.stop.wait(|_| true).await
+    }
+
+    /// Resolves when the lease is lost.
+    pub async fn lease_lost(&self) {
+        self.stop.wait(|stop| stop == Stop::LeaseLost).await;
+    }
+
+    /// Reports progress; the last report before a renewal wins. A stage the definition does not know is an error,
+    /// its percentage and message count all the same.
+    pub fn progress(&self, report: ProgressReport) -> Result<(), Problem> {
+        let measured = progress::measure(&self.rules.stages, &report);
+        let known_stage = measured.is_ok();
+        let percent = measured.as_ref().map_or_else(|_| report.percent.map(|p| p.clamp(0, 100)), |p| *p);
+        let message = report.message.map(|m| clean(&self.redactor.text(&m), 500));
+        let mut reports = lock(&self.reports);
+        let waiting = reports.progress.get_or_insert_with(Measured::default);
+        if known_stage && report.stage.is_some() {
+            waiting.stage = report.stage.map(|s| clean(&s, 64));
+        }
+        waiting.percent = percent.or(waiting.percent);
+        waiting.message = message.or_else(|| waiting.message.take());
+        measured.map(drop)
+    }
+
+    pub fn pid(&self, pid: i32) {
+        lock(&self.reports).pid = Some(pid);
+    }
+
+    /// Never waits; under a flood lines are dropped from the middle.
+    pub fn log(&self, stream: LogStream, text: String) {
+        let mut logs = lock(&self.logs);
+        logs.push(stream, text, self.clock.now());
+        let ready = logs.ready();
+        drop(logs);
+        if ready > 0 {
+            self.log_ready.notify_one();
+        }
+        if ready >= LOG_BATCH {
+            self.log_batch_ready.notify_one();
+        }
+    }
+
+    /// The worker's own voice in the log.
+    pub fn note(&self, text: impl Into<String>) {
+        self.log(LogStream::System, text.into());
+    }
+
+    pub(crate) fn take_reports(&self) -> Reports {
+        std::mem::take(&mut *lock(&self.reports))
+    }
+
+    /// Puts back what could not be delivered, unless something newer waits.
+    pub(crate) fn return_reports(&self, undelivered: Reports) {
+        let mut reports = lock(&self.reports);
+        reports.progress = match (reports.progress.take(), undelivered.progress) {
+            (Some(newer), Some(older)) => Some(Measured {
+                stage: newer.stage.or(older.stage),
+                percent: newer.percent.or(older.percent),
+                message: newer.message.or(older.message),
+            }),
+            (newer, older) => newer.or(older),
+        };
+        reports.pid = reports.pid.or(undelivered.pid);
+    }
+
+    pub(crate) fn has_reports(&self) -> bool {
+        let reports = lock(&self.reports);
+        reports.progress.is_some() || reports.pid.is_some()
+    }
+
+    pub(crate) fn has_progress(&self) -> bool {
+        lock(&self.reports).progress.is_some()
+    }
+
+    pub(crate) fn logs(&self) -> MutexGuard<'_, LogBuffer> {
+        lock(&self.logs)
+    }
+
+    /// There is something to write.
+    pub(crate) async fn log_ready(&self) {
+        self.log_ready.notified().await;
+    }
+
+    /// There is a whole batch to write.
+    pub(crate) async fn log_batch_ready(&self) {
+        self.log_batch_ready.notified().await;
+    }
+}
+
+/// Text a database can keep: no NUL, not longer than `most` characters.
+pub fn clean(text: &str, most: usize) -> String {
+    text.chars().map(|c| if c == '\0' { '\u{fffd}' } else { c }).take(most).collect()
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ctx() -> Ctx {
+        let stages = vec![Stage { name: "work".into(), from: 20, to: 100 }];
+        let rules = JobRules { stages, ..JobRules::default() };
+        Ctx::new(rules, Redactor::default(), 1_000, Clock::system(), StopSignal::default())
+    }
+
+    fn report(stage: Option<&str>, percent: Option<i16>, message: Option<&str>) -> ProgressReport {
+        ProgressReport { stage: stage.map(Into::into), percent, message: message.map(Into::into) }
+    }
+
+    #[test]
+    fn the_last_report_wins_and_keeps_what_it_does_not_mention() {
+        let ctx = ctx();
+        ctx.progress(report(Some("work"), None, Some("one"))).unwrap();
+        ctx.progress(report(None, Some(50), None)).unwrap();
+        let expected =
+            Measured { stage: Some("work".into()), percent: Some(50), message: Some("one".into()) };
+        assert_eq!(ctx.take_reports().progress, Some(expected));
+        assert!(!ctx.has_reports());
+    }
+
+    #[test]
+    fn an_unknown_stage_is_an_error_and_its_percentage_counts() {
+        let ctx = ctx();
+        assert!(ctx.progress(report(Some("dance"), Some(30), None)).is_err());
+        assert_eq!(ctx.take_reports().progress.unwrap().percent, Some(30));
+    }
+}

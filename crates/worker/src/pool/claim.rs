@@ -1,0 +1,103 @@
+//! The claiming loop: wait for a free slot → claim as many jobs as slots are free → run each → wait for more.
+
+use super::{Shared, attempt, finisher::Done, jittered, running::Running};
+use leasehold_queue::params::{ClaimedJob, Selector, Wake};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore, broadcast, mpsc},
+    time::timeout,
+};
+use tokio_util::sync::CancellationToken;
+
+/// Little is gained by larger claims, and a crash loses what was claimed and not begun.
+const CLAIM_AT_MOST: usize = 100;
+const LONGEST_BACKOFF: Duration = Duration::from_secs(10);
+
+/// Claims until `shutdown`; what it claimed runs on.
+pub async fn run(shared: &Arc<Shared>, results: &mpsc::Sender<Done>, shutdown: &CancellationToken) {
+    let selector =
+        Selector { kinds: shared.registry.kinds(), queues: shared.config.queues.clone(), tenant: None };
+    if selector.kinds.is_empty() {
+        // An empty selector means "any": a worker that can run nothing must not ask at all.
+        tracing::info!("no commands are known; this worker claims nothing");
+        return shutdown.cancelled().await;
+    }
+    // Subscribe, then query, then wait: the other way round loses what happens in between.
+    let mut wakes = shared.engine.store().wakes();
+    let slots = Arc::new(Semaphore::new(shared.config.concurrency));
+    let mut backoff = Duration::ZERO;
+    while let Some(permits) = free_slots(&slots, shutdown).await {
+        let wanted = permits.len();
+        let asked = Instant::now();
+        let store = shared.engine.store();
+        // Not cancelled by a shutdown: its answer would be lost and its jobs held by nobody.
+        match store.claim(&shared.worker_id, &selector, wanted as u32, shared.config.lease).await {
+            Ok(jobs) => {
+                backoff = Duration::ZERO;
+                let full = jobs.len() >= wanted;
+                start_all(shared, results, jobs, permits, asked);
+                if !full {
+                    wait_for_jobs(&mut wakes, shared.config.poll, shutdown).await;
+                }
+            }
+            Err(error) => {
+                tracing::warn!(%error, "jobs cannot be claimed");
+                drop(permits);
+                backoff = (backoff * 2).clamp(Duration::from_millis(200), LONGEST_BACKOFF);
+                let _ = timeout(jittered(backoff), shutdown.cancelled()).await;
+            }
+        }
+    }
+}
+
+/// Waits for a free slot and takes all that are free, up to a batch; none at shutdown.
+async fn free_slots(
+    slots: &Arc<Semaphore>,
+    shutdown: &CancellationToken,
+) -> Option<Vec<OwnedSemaphorePermit>> {
+    let first = tokio::select! {
+        biased;
+        () = shutdown.cancelled() => return None,
+        slot = slots.clone().acquire_owned() => slot.ok()?,
+    };
+    let more = std::iter::from_fn(|| slots.clone().try_acquire_owned().ok());
+    Some(std::iter::once(first).chain(more).take(CLAIM_AT_MOST).collect())
+}
+
+fn start_all(
+    shared: &Arc<Shared>,
+    results: &mpsc::Sender<Done>,
+    jobs: Vec<ClaimedJob>,
+    permits: Vec<OwnedSemaphorePermit>,
+    asked: Instant,
+) {
+    for (job, permit) in jobs.into_iter().zip(permits) {
+        let running = Arc::new(Running::new(job, asked, &shared.config));
+        shared.running.insert(running.clone());
+        let (shared, results) = (shared.clone(), results.clone());
+        tokio::spawn(async move {
+            attempt::run(&shared, running, &results).await;
+            // The slot is free as soon as the work is done; its result is on its way.
+            drop(permit);
+        });
+    }
+}
+
+async fn wait_for_jobs(wakes: &mut broadcast::Receiver<Wake>, poll: Duration, shutdown: &CancellationToken) {
+    let woken = async {
+        loop {
+            match wakes.recv().await {
+                Ok(Wake::Jobs) | Err(broadcast::error::RecvError::Lagged(_)) => return,
+                Ok(_) => {}
+                Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
+            }
+        }
+    };
+    tokio::select! {
+        _ = timeout(jittered(poll), woken) => {}
+        () = shutdown.cancelled() => {}
+    }
+}

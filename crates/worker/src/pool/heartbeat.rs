@@ -1,0 +1,50 @@
+//! A sign of life every few seconds, whatever the jobs are doing.
+
+use super::Shared;
+use crate::host;
+use leasehold_queue::params::Heartbeat;
+use serde_json::json;
+use std::{collections::BTreeSet, sync::Arc};
+use tokio::time::{MissedTickBehavior, interval, timeout};
+use tokio_util::sync::CancellationToken;
+
+/// The first one at once.
+pub async fn run(shared: Arc<Shared>, over: CancellationToken) {
+    let mut ticks = interval(shared.config.heartbeat);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let hostname = host::hostname();
+    loop {
+        tokio::select! {
+            _ = ticks.tick() => {}
+            () = over.cancelled() => return,
+        }
+        let beat = shared.engine.store().heartbeat(beat(&shared, &hostname));
+        match timeout(shared.config.heartbeat * 2, beat).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::warn!(%error, "the heartbeat cannot be written"),
+            Err(_) => tracing::warn!("the heartbeat took too long"),
+        }
+    }
+}
+
+fn beat(shared: &Shared, hostname: &str) -> Heartbeat {
+    let kinds = shared.registry.kinds();
+    let queues: BTreeSet<String> = if shared.config.queues.is_empty() {
+        kinds.iter().map(|(domain, _)| format!("{domain}/*")).collect()
+    } else {
+        shared.config.queues.iter().map(|(domain, queue)| format!("{domain}/{queue}")).collect()
+    };
+    let mut metadata = host::usage();
+    metadata["started_at"] = json!(shared.started_at);
+    metadata["concurrency"] = json!(shared.config.concurrency);
+    Heartbeat {
+        worker_id: shared.worker_id.clone(),
+        hostname: hostname.to_owned(),
+        version: shared.config.version.clone(),
+        queues: queues.into_iter().collect(),
+        commands: kinds.into_iter().map(|(_, job_type)| job_type).collect(),
+        running_count: i32::try_from(shared.running.count()).unwrap_or(i32::MAX),
+        metadata,
+        started_at: shared.started_at,
+    }
+}

@@ -1,0 +1,68 @@
+//! The watchdog: takes back the jobs of workers nobody hears of, and keeps the house tidy. Running it twice at once
+//! does no harm, so every process that serves runs one.
+
+use leasehold_queue::{Engine, StoreResult};
+use std::{future::Future, sync::Arc, time::Duration};
+use tokio::time::{MissedTickBehavior, interval, timeout};
+use tokio_util::sync::CancellationToken;
+
+const RECLAIM_EVERY: Duration = Duration::from_secs(1);
+const FOLD_EVERY: Duration = Duration::from_secs(1);
+const PING_EVERY: Duration = Duration::from_secs(30);
+const PRUNE_EVERY: Duration = Duration::from_secs(3_600);
+/// A chore that hangs must not keep the next one from starting for ever.
+const PATIENCE: Duration = Duration::from_secs(60);
+const RECLAIM_BATCH: u32 = 500;
+/// So many full batches in a row; then the others get a turn.
+const RECLAIM_ROUNDS: usize = 20;
+
+/// Runs until `shutdown`.
+pub async fn watchdog(engine: Arc<Engine>, shutdown: CancellationToken) {
+    let store = engine.store();
+    let chores = async {
+        tokio::join!(
+            every(RECLAIM_EVERY, "taking back lost jobs", || reclaim(&engine)),
+            every(FOLD_EVERY, "folding counters", || store.fold_counters()),
+            every(PING_EVERY, "asking the database's time", || store.ping()),
+            every(PRUNE_EVERY, "removing old sessions", || async { store.prune_sessions().await.map(drop) }),
+        )
+    };
+    tokio::select! {
+        _ = chores => {}
+        () = shutdown.cancelled() => {}
+    }
+}
+
+async fn reclaim(engine: &Engine) -> StoreResult<()> {
+    for _ in 0..RECLAIM_ROUNDS {
+        let lost = engine.store().reclaim_expired(&engine.config().rules, RECLAIM_BATCH).await?;
+        for job in &lost {
+            tracing::warn!(job = job.number, worker = %job.worker_id, status = %job.status, "taken back from a lost worker");
+        }
+        if lost.len() < RECLAIM_BATCH as usize {
+            break;
+        }
+    }
+    Ok(())
+}
+
+async fn every<F: Future<Output = StoreResult<()>>>(period: Duration, what: &str, chore: impl Fn() -> F) {
+    let mut ticks = interval(period);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut failing = false;
+    loop {
+        ticks.tick().await;
+        let failed = match timeout(PATIENCE, chore()).await {
+            Ok(Ok(())) => None,
+            Ok(Err(error)) => Some(error.to_string()),
+            Err(_) => Some("it took too long".to_owned()),
+        };
+        // Said once per outage, not once per second.
+        match (&failed, failing) {
+            (Some(error), false) => tracing::warn!(%error, "{what} failed"),
+            (None, true) => tracing::info!("{what} works again"),
+            _ => {}
+        }
+        failing = failed.is_some();
+    }
+}

@@ -1,0 +1,90 @@
+//! Commands, run by a real pool on a real store.
+
+use crate::house::{House, lines};
+use leasehold_types::{AttemptOutcome, JobStatus, LogStream};
+use serde_json::json;
+
+const BOOK: &str = r#"
+[commands.greet]
+program = "/bin/sh"
+args = ["-c", 'echo "hello $1"; echo "password=hunter2" >&2; env; echo "::progress stage=talking percent=30 message=so far"; echo "::result {\"said\": \"$1\"}"', "greet", "name={{payload.name}}"]
+env = { inherit = ["PATH"], WHO = "{{tenant.slug}}" }
+stages = [{ name = "talking", from = 10, to = 90 }]
+schema = { required = ["name"], additionalProperties = false, properties = { name = { type = "string" } } }
+
+[commands.fail]
+program = "/bin/sh"
+args = ["-c", "echo one >&2; echo two >&2; exit 3"]
+max_attempts = 2
+retry = { base_seconds = 0, cap_seconds = 0, jitter = "none" }
+
+[commands.give-up]
+program = "/bin/sh"
+args = ["-c", "echo '::error code=source_gone class=rate_limited retryable=false message=The source is gone'; exit 1"]
+
+[commands.missing]
+program = "/nowhere/at/all"
+max_attempts = 1
+"#;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_completes_with_log_progress_and_result() {
+    let house = House::with_commands(BOOK).await;
+    let worker = house.start(House::config());
+    let number = house.enqueue("greet", json!({"name": "a b; exit 9"})).await;
+    let job = house.finished(number).await;
+    assert_eq!(job.row.status, JobStatus::Completed, "{job:#?}");
+    assert_eq!(job.result, Some(json!({"said": "name=a b; exit 9"})));
+    assert_eq!((job.row.progress, job.row.progress_message.as_deref()), (100, Some("so far")));
+    let attempt = &job.attempts[0];
+    assert_eq!((attempt.outcome, attempt.exit_code), (AttemptOutcome::Succeeded, Some(0)));
+    assert!(attempt.pid.is_some_and(|pid| pid > 0));
+    assert_eq!(attempt.worker_id, worker.id);
+    let said = lines(attempt, LogStream::Stdout);
+    assert_eq!(said[0], "hello name=a b; exit 9");
+    assert_eq!(lines(attempt, LogStream::Stderr), ["password=***REDACTED***"]);
+    assert_eq!(attempt.stderr_tail.as_deref(), Some("password=***REDACTED***\n"));
+    let mut names: Vec<_> =
+        said[1..].iter().filter_map(|line| line.split_once('=')).map(|(name, _)| name).collect();
+    names.sort_unstable();
+    names.retain(|name| !matches!(*name, "PWD" | "_" | "OLDPWD" | "SHLVL"));
+    assert_eq!(names, ["PATH", "WHO"], "the environment is empty but for what the book allows");
+    worker.stop().await;
+    assert!(house.engine.store().workers().await.unwrap().is_empty(), "it said good-bye");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failing_command_is_retried_and_then_given_up() {
+    let house = House::with_commands(BOOK).await;
+    let worker = house.start(House::config());
+    let job = house.finished(house.enqueue("fail", json!({})).await).await;
+    assert_eq!(job.row.status, JobStatus::DeadLetter);
+    assert_eq!(job.attempts.len(), 2);
+    assert_eq!(job.row.error_code.as_deref(), Some("exit_3"));
+    assert_eq!(job.error_class.as_deref(), Some("command_failed"));
+    assert_eq!(job.error_message.as_deref(), Some("two"));
+    assert!(job.attempts.iter().all(|attempt| attempt.exit_code == Some(3)));
+    worker.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_may_name_its_failure_and_forbid_a_retry() {
+    let house = House::with_commands(BOOK).await;
+    let worker = house.start(House::config());
+    let job = house.finished(house.enqueue("give-up", json!({})).await).await;
+    assert_eq!((job.row.status, job.attempts.len()), (JobStatus::Failed, 1));
+    assert_eq!(job.row.error_code.as_deref(), Some("source_gone"));
+    assert_eq!(job.error_message.as_deref(), Some("The source is gone"));
+    worker.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_program_that_is_not_there_is_a_plain_failure() {
+    let house = House::with_commands(BOOK).await;
+    let worker = house.start(House::config());
+    let job = house.finished(house.enqueue("missing", json!({})).await).await;
+    assert_eq!(job.row.status, JobStatus::DeadLetter);
+    assert_eq!(job.row.error_code.as_deref(), Some("spawn_failed"));
+    assert!(job.error_message.unwrap().contains("No such file"));
+    worker.stop().await;
+}

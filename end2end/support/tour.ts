@@ -1,0 +1,30 @@
+// Every page of the dashboard, each in a state worth looking at.
+import type { Page } from '@playwright/test';
+import { TENANT } from './test';
+import { type Leasehold } from './leasehold';
+import { enqueueImport, signIn } from './pages';
+
+export type Stop = { name: string; path: string };
+
+/** Signs in and makes one finished and one running job. Returns the pages to look at. */
+export async function prepareTour(page: Page, server: Leasehold): Promise<Stop[]> {
+  await signIn(page, server.url);
+  const done = await enqueueImport(page, server.url, { seconds: 1, rows: 50 });
+  await done.shows(/completed/i);
+  const finished = done.number;
+  const running = await enqueueImport(page, server.url, { seconds: 300, rows: 50 });
+  await running.shows(/running/i);
+  const home = `/t/${TENANT.slug}`;
+  return [
+    { name: 'overview', path: home },
+    { name: 'jobs', path: `${home}/jobs` },
+    { name: 'no jobs match', path: `${home}/jobs?status=failed` },
+    { name: 'choose a job', path: `${home}/jobs/new` },
+    { name: 'new job', path: `${home}/jobs/new?definition=demo-import` },
+    { name: 'finished job', path: `${home}/jobs/${finished}` },
+    { name: 'running job', path: `${home}/jobs/${running.number}` },
+    { name: 'tenants', path: '/tenants' },
+    { name: 'workers', path: '/admin/workers' },
+    { name: 'not found', path: `${home}/nowhere` },
+  ];
+}

@@ -1,0 +1,120 @@
+//! Signing in and setting up, as the dashboard's [`Gate`].
+
+use super::{password, setup, throttle::Throttle};
+use crate::secret;
+use async_trait::async_trait;
+use leasehold_app::ssr::{Gate, SetupForm};
+use leasehold_queue::{
+    Engine,
+    engine::{SetupRequest, normalise_email},
+};
+use leasehold_types::{
+    Problem, ProblemCode,
+    view::{Tenant, User},
+};
+use std::{net::IpAddr, sync::Arc, time::Duration};
+
+const WINDOW: Duration = Duration::from_secs(15 * 60);
+const PER_ACCOUNT: u32 = 10;
+/// An office behind one address has many people with typing errors.
+const PER_ADDRESS: u32 = 50;
+
+pub struct PasswordGate {
+    engine: Arc<Engine>,
+    accounts: Throttle,
+    addresses: Throttle,
+}
+
+impl PasswordGate {
+    pub fn new(engine: Arc<Engine>) -> Self {
+        let accounts = Throttle::new(PER_ACCOUNT, WINDOW);
+        Self { engine, accounts, addresses: Throttle::new(PER_ADDRESS, WINDOW) }
+    }
+}
+
+#[async_trait]
+impl Gate for PasswordGate {
+    async fn sign_in(&self, email: &str, password: &str, from: Option<IpAddr>) -> Result<User, Problem> {
+        // An address nobody can have is treated like an account nobody has.
+        let email = normalise_email(email).ok();
+        // Hashed, so that a key is small however long the input was.
+        let account = secret::sha256_hex(email.as_deref().unwrap_or_default());
+        let address = from.map(network);
+        if let Some(address) = &address {
+            self.addresses.begin(address).map_err(too_many)?;
+        }
+        self.accounts.begin(&account).map_err(too_many)?;
+        let known = match &email {
+            Some(email) => self.engine.store().credentials(email).await?,
+            None => None,
+        };
+        let (user, hash) = known.map_or((None, None), |(user, hash)| (Some(user), Some(hash)));
+        let right = password::verify(password, hash).await?;
+        let Some(user) = user.filter(|_| right) else {
+            tracing::info!(?from, "a sign-in failed");
+            return Err(Problem::new(ProblemCode::WrongCredentials, "E-mail or password is wrong."));
+        };
+        self.accounts.clear(&account);
+        if let Some(address) = &address {
+            self.addresses.forgive(address);
+        }
+        Ok(user)
+    }
+
+    async fn check_setup_token(&self, token: &str) -> Result<(), Problem> {
+        setup::check(&self.engine, token).await
+    }
+
+    async fn set_up(&self, form: SetupForm) -> Result<(User, Option<Tenant>), Problem> {
+        // First the cheap refusals: nobody without a valid link makes us hash.
+        setup::check(&self.engine, &form.token).await?;
+        let password_hash = password::hash(&form.password).await?;
+        let request = SetupRequest {
+            token_hash: secret::sha256_hex(&form.token),
+            email: form.email,
+            name: form.name,
+            password_hash,
+            tenant_name: form.tenant_name,
+        };
+        self.engine.set_up(request).await
+    }
+}
+
+/// One customer's network: an IPv6 user has 2^64 addresses of their own.
+fn network(address: IpAddr) -> String {
+    match address.to_canonical() {
+        IpAddr::V4(v4) => v4.to_string(),
+        IpAddr::V6(v6) => {
+            let [a, b, c, d, ..] = v6.segments();
+            format!("{a:x}:{b:x}:{c:x}:{d:x}")
+        }
+    }
+}
+
+fn too_many(wait: Duration) -> Problem {
+    let minutes = wait.as_secs().div_ceil(60).max(1);
+    let unit = if minutes == 1 { "minute" } else { "minutes" };
+    let detail = format!("Too many attempts. Please try again in {minutes} {unit}.");
+    let seconds = u32::try_from(wait.as_secs().max(1)).unwrap_or(u32::MAX);
+    Problem::new(ProblemCode::TooManyAttempts, detail).retry_after(seconds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ipv6_user_cannot_change_address_to_try_more_often() {
+        let network_of = |text: &str| network(text.parse().unwrap());
+        assert_eq!(network_of("2001:db8:1:2::5"), network_of("2001:db8:1:2:ffff::9"));
+        assert_ne!(network_of("2001:db8:1:2::5"), network_of("2001:db8:1:3::5"));
+        assert_eq!(network_of("::ffff:10.0.0.1"), "10.0.0.1");
+    }
+
+    #[test]
+    fn too_many_attempts_say_how_long_to_wait() {
+        let problem = too_many(Duration::from_secs(61));
+        assert_eq!(problem.retry_after_seconds, Some(61));
+        assert!(problem.detail.contains("2 minutes"));
+    }
+}

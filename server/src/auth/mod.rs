@@ -1,0 +1,10 @@
+//! Who is asking: passwords, sessions, the setup link, and the checks in front of every page.
+
+mod gate;
+pub mod middleware;
+pub mod password;
+pub mod session_store;
+pub mod setup;
+mod throttle;
+
+pub use gate::PasswordGate;

@@ -1,0 +1,96 @@
+//! Password hashing: argon2id, a few at a time, off the async threads.
+
+use argon2::{
+    Algorithm, Argon2, Params, PasswordHasher, PasswordVerifier, Version, password_hash::phc::PasswordHash,
+};
+use leasehold_types::{Problem, ProblemCode};
+use std::sync::LazyLock;
+use tokio::sync::Semaphore;
+
+/// Each hash takes 19 MiB and a core; more at once would let sign-ins starve the rest of the server.
+static SLOTS: LazyLock<Semaphore> = LazyLock::new(|| Semaphore::new(4));
+
+/// Verified when there is no such account, so that the answer takes as long as for one that exists.
+const NOBODY: &str =
+    "$argon2id$v=19$m=19456,t=2,p=1$bGVhc2Vob2xkLW5vYm9keQ$PEhvy/4I1B12FUiT6C4vBNbN0xWwX8lLk6EoUsV8Ivs";
+
+/// Longer input is not hashed at all: it cannot be anyone's password.
+const LONGEST: usize = 200;
+const SHORTEST: usize = 10;
+
+fn hasher() -> Result<Argon2<'static>, Problem> {
+    let params = Params::new(19_456, 2, 1, None).map_err(broken)?;
+    Ok(Argon2::new(Algorithm::Argon2id, Version::V0x13, params))
+}
+
+/// What a new password must be like; the message belongs to the field `password`.
+pub fn check(password: &str) -> Result<(), Problem> {
+    let length = password.chars().count();
+    if length < SHORTEST {
+        let message = format!("Please use at least {SHORTEST} characters; a few words in a row do well.");
+        return Err(Problem::invalid("password", message));
+    }
+    if length > LONGEST {
+        return Err(Problem::invalid("password", format!("Please use at most {LONGEST} characters.")));
+    }
+    Ok(())
+}
+
+pub async fn hash(password: &str) -> Result<String, Problem> {
+    check(password)?;
+    let password = password.to_owned();
+    blocking(move || Ok(hasher()?.hash_password(password.as_bytes()).map_err(broken)?.to_string())).await
+}
+
+/// Whether the password fits the stored hash; without one it takes the same time and is wrong.
+pub async fn verify(password: &str, stored: Option<String>) -> Result<bool, Problem> {
+    let too_long = password.chars().count() > LONGEST;
+    let password = if too_long { String::new() } else { password.to_owned() };
+    blocking(move || {
+        let exists = stored.is_some() && !too_long;
+        let stored = stored.as_deref().unwrap_or(NOBODY);
+        let stored = PasswordHash::new(stored).map_err(broken)?;
+        Ok(hasher()?.verify_password(password.as_bytes(), &stored).is_ok() && exists)
+    })
+    .await
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
+) -> Result<T, Problem> {
+    let _slot = SLOTS.acquire().await.map_err(broken)?;
+    tokio::task::spawn_blocking(work).await.map_err(broken)?
+}
+
+fn broken(error: impl std::fmt::Display) -> Problem {
+    tracing::error!(%error, "a password cannot be hashed or checked");
+    Problem::new(ProblemCode::Internal, "The password cannot be checked just now. The log has the details.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn only_the_right_password_fits() {
+        let stored = hash("correct horse battery").await.unwrap();
+        assert!(stored.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{stored}");
+        assert!(verify("correct horse battery", Some(stored.clone())).await.unwrap());
+        assert!(!verify("correct horse batterz", Some(stored.clone())).await.unwrap());
+        assert!(!verify(&"x".repeat(201), Some(stored)).await.unwrap());
+    }
+
+    #[tokio::test]
+    async fn nobody_has_a_password() {
+        assert!(PasswordHash::new(NOBODY).is_ok());
+        assert!(!verify("anything at all", None).await.unwrap());
+        assert!(!verify("", None).await.unwrap());
+    }
+
+    #[test]
+    fn short_and_endless_passwords_are_refused() {
+        assert!(check("123456789").is_err());
+        assert!(check("äöüäöüäöüä").is_ok());
+        assert_eq!(check(&"x".repeat(201)).unwrap_err().errors[0].field, "password");
+    }
+}

@@ -1,0 +1,180 @@
+//! The command line: what can be asked for, and how answers and errors are written.
+
+mod announce;
+mod demo;
+mod key;
+mod migrate;
+mod people;
+mod running;
+mod serve;
+mod worker;
+
+use crate::{config, config::Config, problem};
+use clap::{Parser, Subcommand};
+use leasehold_types::{Problem, ProblemCode};
+use serde_json::Value;
+use std::{
+    io::{IsTerminal, Write},
+    process::ExitCode,
+};
+use tracing_subscriber::EnvFilter;
+
+/// Durable background jobs for many tenants.
+#[derive(Parser)]
+#[command(name = "leasehold", version, about, after_long_help = config::help())]
+struct Cli {
+    /// Write answers and errors as JSON.
+    #[arg(long, global = true)]
+    json: bool,
+    /// The database: postgres://… or sqlite:…
+    #[arg(long, global = true, value_name = "URL")]
+    db: Option<String>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Serve the dashboard and run jobs.
+    Serve(serve::Serve),
+    /// Run jobs, without a dashboard.
+    Worker(worker::Worker),
+    /// Bring the database's schema up to date.
+    Migrate,
+    /// Tenants.
+    #[command(subcommand)]
+    Tenant(people::Tenant),
+    /// People who may sign in.
+    #[command(subcommand)]
+    User(people::User),
+    /// API keys.
+    #[command(subcommand)]
+    Key(key::Key),
+    /// Commands to try Leasehold out with; they run as jobs.
+    #[command(subcommand)]
+    Demo(demo::Demo),
+    /// Holds a command for a worker and ends it with the worker. Workers start this themselves.
+    #[command(hide = true)]
+    Guard {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<std::ffi::OsString>,
+    },
+}
+
+impl Command {
+    fn flags(&self) -> Vec<(&'static str, String)> {
+        match self {
+            Self::Serve(serve) => serve.flags(),
+            Self::Worker(worker) => worker.flags(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// A command that answers and ends speaks for itself; one that stays tells what it does.
+    fn default_log(&self) -> &'static str {
+        match self {
+            Self::Serve(_) | Self::Worker(_) => {
+                "info,sqlx=warn,tower_sessions=error,tower_sessions_core=error"
+            }
+            _ => "warn",
+        }
+    }
+}
+
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let out = Out { json: cli.json };
+    match cli.command {
+        // These two are run by workers: they need no configuration, and must not get in the command's way.
+        Command::Guard { args } => leasehold_worker::guard::main(args),
+        Command::Demo(demo) => demo.run(),
+        command => match run(command, cli.db, out) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(problem) => {
+                out.fail(&problem);
+                ExitCode::FAILURE
+            }
+        },
+    }
+}
+
+fn run(command: Command, db: Option<String>, out: Out) -> Result<(), Problem> {
+    let mut flags = command.flags();
+    flags.extend(db.map(|url| ("JOBS_DB_URL", url)));
+    let config = Config::load(flags)?;
+    start_log(&config, command.default_log());
+    let runtime = tokio::runtime::Runtime::new().map_err(|error| failed("start", error))?;
+    runtime.block_on(async {
+        match command {
+            Command::Serve(serve) => serve.run(config, out).await,
+            Command::Worker(worker) => worker.run(config).await,
+            Command::Migrate => migrate::run(config, out).await,
+            Command::Tenant(tenant) => tenant.run(config, out).await,
+            Command::User(user) => user.run(config, out).await,
+            Command::Key(key) => key.run(config, out).await,
+            Command::Demo(_) | Command::Guard { .. } => Ok(()),
+        }
+    })
+}
+
+/// Logs go to stderr: stdout is for answers.
+fn start_log(config: &Config, default: &str) {
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default));
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    if config.log_json {
+        log.json().init();
+    } else {
+        log.with_ansi(std::io::stderr().is_terminal()).init();
+    }
+    for warning in &config.warnings {
+        tracing::warn!("{warning}");
+    }
+}
+
+/// Where answers go. A reader that went away (`| head`) is no error.
+#[derive(Clone, Copy)]
+pub struct Out {
+    json: bool,
+}
+
+impl Out {
+    /// One answer, in the form asked for.
+    pub fn say(self, text: &str, json: &Value) {
+        let mut stdout = std::io::stdout().lock();
+        let _ = if self.json { writeln!(stdout, "{json}") } else { writeln!(stdout, "{text}") };
+        let _ = stdout.flush();
+    }
+
+    fn fail(self, problem: &Problem) {
+        let mut stderr = std::io::stderr().lock();
+        let _ = if self.json {
+            writeln!(stderr, "{}", problem::body(problem))
+        } else {
+            writeln!(stderr, "leasehold: {}", problem.detail)
+        };
+    }
+}
+
+/// Something this machine did not let us do.
+pub fn failed(what: &str, error: impl std::fmt::Display) -> Problem {
+    Problem::new(ProblemCode::Internal, format!("Leasehold cannot {what}: {error}."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_guarded_command_keeps_its_own_options() {
+        let cli = Cli::try_parse_from(["leasehold", "guard", "--", "/bin/ls", "--json", "-l"]).unwrap();
+        let Command::Guard { args } = cli.command else { panic!("not a guard") };
+        assert_eq!(args, ["/bin/ls", "--json", "-l"]);
+        assert!(!cli.json);
+    }
+}

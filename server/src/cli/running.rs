@@ -1,0 +1,73 @@
+//! What `serve` and `worker` share: the command book, the pool of workers, and the signals that end them.
+
+use super::failed;
+use crate::config::Config;
+use leasehold_queue::Engine;
+use leasehold_types::{Problem, ProblemCode};
+use leasehold_worker::{CommandBook, Pool, PoolConfig};
+use std::{path::Path, sync::Arc};
+use tokio::{
+    signal::unix::{SignalKind, signal},
+    task::JoinHandle,
+};
+use tokio_util::sync::CancellationToken;
+
+const COMMANDS_FILE: &str = "commands.toml";
+/// So that one binary alone has something to run.
+const BUILT_IN_COMMANDS: &str = include_str!("../../../commands.toml");
+
+/// The commands of this machine, with their definitions in the database.
+pub async fn commands(config: &Config, engine: &Engine) -> Result<Arc<CommandBook>, Problem> {
+    let nearby = Path::new(COMMANDS_FILE);
+    let book = match &config.commands_file {
+        Some(path) => CommandBook::load(path),
+        None if nearby.exists() => CommandBook::load(nearby),
+        None => CommandBook::parse(BUILT_IN_COMMANDS, Path::new("built-in commands.toml")),
+    };
+    let book = book.map_err(|error| Problem::new(ProblemCode::InvalidInput, error.to_string()))?;
+    for definition in book.definitions() {
+        engine.store().ensure_definition(definition).await?;
+    }
+    engine.definitions_changed();
+    Ok(Arc::new(book))
+}
+
+/// A pool at work. It stops claiming when `ending` is cancelled and is done when its jobs are.
+pub fn start_pool(
+    config: &Config,
+    engine: &Arc<Engine>,
+    book: Arc<CommandBook>,
+    ending: CancellationToken,
+) -> JoinHandle<()> {
+    let pool = PoolConfig {
+        concurrency: config.concurrency,
+        lease: config.engine.lease,
+        shutdown_wait: config.shutdown_wait,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        ..PoolConfig::default()
+    };
+    let pool = Pool::new(engine.clone(), book, pool);
+    tokio::spawn(async move { pool.run(ending).await })
+}
+
+/// Cancels the token at the first SIGTERM or SIGINT; a second one ends the process on the spot.
+pub fn end_on_signal(ending: CancellationToken) -> Result<(), Problem> {
+    let listen = |kind| signal(kind).map_err(|error| failed("listen for signals", error));
+    let mut terminate = listen(SignalKind::terminate())?;
+    let mut interrupt = listen(SignalKind::interrupt())?;
+    tokio::spawn(async move {
+        for again in [false, true] {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+            if again {
+                tracing::warn!("asked twice to end: ending at once, leases run out by themselves");
+                std::process::exit(130);
+            }
+            tracing::info!("ending; once more ends at once");
+            ending.cancel();
+        }
+    });
+    Ok(())
+}

@@ -1,0 +1,136 @@
+//! What every answer carries, and what every request is held to: security headers, a request id in a span,
+//! a bounded body, and a panic that ends as an answer instead of a torn connection.
+
+use crate::problem;
+use axum::{
+    body::Body,
+    extract::{ConnectInfo, Request, State},
+    http::{HeaderMap, HeaderName, HeaderValue, header},
+    middleware::Next,
+    response::Response,
+};
+use futures::FutureExt;
+use http_body_util::Limited;
+use leasehold_types::{Problem, ProblemCode};
+use std::{
+    net::{IpAddr, SocketAddr},
+    panic::AssertUnwindSafe,
+    time::Instant,
+};
+use tracing::Instrument;
+
+pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+const MAX_BODY: usize = 2 * 1024 * 1024;
+/// Pages set their own policy with a nonce; everything else may load nothing at all.
+const STRICT_POLICY: &str = "default-src 'none'; frame-ancestors 'none'";
+
+/// Outermost: names the request, watches it, and answers even when a handler panics.
+pub async fn observe(mut request: Request, next: Next) -> Response {
+    let id = request_id(request.headers());
+    request.headers_mut().insert(REQUEST_ID, id.clone());
+    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    let span = tracing::info_span!("request", %method, path, request_id = id.to_str().unwrap_or_default());
+    let began = Instant::now();
+    let answered = async {
+        let answer = AssertUnwindSafe(next.run(request)).catch_unwind().await;
+        let answer = answer.unwrap_or_else(|_| panicked());
+        tracing::debug!(status = answer.status().as_u16(), took = ?began.elapsed(), "answered");
+        answer
+    };
+    let mut response = answered.instrument(span).await;
+    response.headers_mut().insert(REQUEST_ID, id);
+    response
+}
+
+fn panicked() -> Response {
+    tracing::error!("a handler panicked");
+    problem::respond(&Problem::new(
+        ProblemCode::Internal,
+        "Something broke while answering. The log has the details under this request's id.",
+    ))
+}
+
+/// The caller's id when it is one we can put into logs as it is, else a new one.
+fn request_id(headers: &HeaderMap) -> HeaderValue {
+    let sane = |value: &&HeaderValue| {
+        let bytes = value.as_bytes();
+        (1..=128).contains(&bytes.len())
+            && bytes.iter().all(|b| b.is_ascii_alphanumeric() || b"-_.:".contains(b))
+    };
+    let given = headers.get(REQUEST_ID).filter(sane).cloned();
+    given.unwrap_or_else(|| {
+        let fresh = uuid::Uuid::now_v7().to_string();
+        HeaderValue::from_str(&fresh).unwrap_or(HeaderValue::from_static("unknown"))
+    })
+}
+
+pub async fn secure(request: Request, next: Next) -> Response {
+    let mut response = next.run(request).await;
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "same-origin"),
+        (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    headers.entry(header::CONTENT_SECURITY_POLICY).or_insert(HeaderValue::from_static(STRICT_POLICY));
+    // Answers are one person's data: no shared cache may keep them. A browser may keep a page, but asks again.
+    let html = headers.get(header::CONTENT_TYPE).is_some_and(|v| v.as_bytes().starts_with(b"text/html"));
+    let caching = if html { "private, no-cache" } else { "no-store" };
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static(caching));
+    response
+}
+
+/// Refuses bodies that say they are too large, and cuts off those that turn out to be.
+pub async fn limit_body(request: Request, next: Next) -> Response {
+    let announced = request.headers().get(header::CONTENT_LENGTH);
+    let announced = announced.and_then(|v| v.to_str().ok()).and_then(|v| v.parse::<u64>().ok());
+    if announced.is_some_and(|length| length > MAX_BODY as u64) {
+        let too_large = Problem::new(ProblemCode::PayloadTooLarge, "A request may carry at most 2 MiB.");
+        return problem::respond_to(request.headers(), &too_large);
+    }
+    next.run(request.map(|body| Body::new(Limited::new(body, MAX_BODY)))).await
+}
+
+/// Behind a proxy that is trusted, the address that counts is the one it appended last.
+pub async fn forwarded(State(trusted): State<bool>, mut request: Request, next: Next) -> Response {
+    if trusted && let Some(address) = last_forwarded(request.headers()) {
+        let port = request.extensions().get::<ConnectInfo<SocketAddr>>().map_or(0, |c| c.0.port());
+        request.extensions_mut().insert(ConnectInfo(SocketAddr::new(address, port)));
+    }
+    next.run(request).await
+}
+
+fn last_forwarded(headers: &HeaderMap) -> Option<IpAddr> {
+    let last = headers.get_all("x-forwarded-for").iter().next_back()?.to_str().ok()?;
+    last.rsplit(',').next()?.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(name: &'static str, value: &str) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        headers.insert(name, HeaderValue::from_str(value).unwrap());
+        headers
+    }
+
+    #[test]
+    fn a_sane_request_id_is_kept_and_any_other_replaced() {
+        assert_eq!(request_id(&with("x-request-id", "abc-1.2:3")), "abc-1.2:3");
+        let long = "x".repeat(129);
+        for wrong in ["a b", "a\"b", "", long.as_str()] {
+            assert_eq!(request_id(&with("x-request-id", wrong)).len(), 36, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn only_the_address_the_proxy_saw_itself_counts() {
+        let headers = with("x-forwarded-for", "6.6.6.6, 10.0.0.9");
+        assert_eq!(last_forwarded(&headers), Some("10.0.0.9".parse().unwrap()));
+        assert_eq!(last_forwarded(&with("x-forwarded-for", "nonsense")), None);
+    }
+}

@@ -1,0 +1,108 @@
+//! Tools the build and the tests need: found, installed where we may, or named exactly.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use scratch_postgres::ScratchPostgres;
+
+use crate::exec;
+use crate::workspace::Workspace;
+
+const WASM: &str = "wasm32-unknown-unknown";
+const OLDEST_NODE: u32 = 20;
+
+/// The compiler's standard library for the browser.
+pub fn wasm_target() -> Result<(), String> {
+    let sysroot = exec::output(Command::new("rustc").args(["--print", "sysroot"]))?;
+    if Path::new(sysroot.trim()).join("lib/rustlib").join(WASM).join("lib").is_dir() {
+        return Ok(());
+    }
+    exec::run(Command::new("rustup").args(["target", "add", WASM]))
+        .map_err(|e| format!("{e}; the compiler needs the target {WASM}: rustup target add {WASM}"))
+}
+
+/// rustfmt and clippy belong to the toolchain, but a minimal one comes without.
+pub fn rust_components(workspace: &Workspace) -> Result<(), String> {
+    for (subcommand, component) in [("fmt", "rustfmt"), ("clippy", "clippy")] {
+        let mut probe = workspace.cargo();
+        if exec::output(probe.args([subcommand, "--version"])).is_err() {
+            exec::run(Command::new("rustup").args(["component", "add", component])).map_err(|e| {
+                format!("{e}; cargo {subcommand} is missing: rustup component add {component}")
+            })?;
+        }
+    }
+    Ok(())
+}
+
+pub fn node() -> Result<(), String> {
+    let wish = format!("install Node.js {OLDEST_NODE} or newer (https://nodejs.org)");
+    let version = exec::output(Command::new("node").arg("--version")).map_err(|e| format!("{e}; {wish}"))?;
+    let major = version.trim().trim_start_matches('v').split('.').next().and_then(|n| n.parse::<u32>().ok());
+    if major.is_some_and(|found| found >= OLDEST_NODE) {
+        return Ok(());
+    }
+    Err(format!("Node.js {} is too old; {wish}", version.trim()))
+}
+
+/// `npm ci` in end2end, unless the lock file is the one that was installed last.
+pub fn node_packages(workspace: &Workspace) -> Result<(), String> {
+    node()?;
+    let folder = workspace.end2end();
+    let lock =
+        fs::read(folder.join("package-lock.json")).map_err(|e| format!("end2end/package-lock.json: {e}"))?;
+    let installed = folder.join("node_modules").join(".installed-lock.json");
+    if fs::read(&installed).is_ok_and(|found| found == lock) {
+        return Ok(());
+    }
+    let mut npm = Command::new("npm");
+    npm.arg("ci").current_dir(&folder);
+    // The tests use the system's Chromium; Playwright's own would come from outside the registries.
+    exec::run(npm.env("PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD", "1"))?;
+    fs::write(&installed, lock).map_err(|e| format!("noting the installed packages: {e}"))
+}
+
+/// The browser the tests drive.
+pub fn chromium() -> Option<PathBuf> {
+    if let Some(path) = env::var_os("CHROMIUM_PATH") {
+        return Some(path.into()).filter(|path: &PathBuf| path.is_file());
+    }
+    let names = ["chromium", "chromium-browser", "google-chrome"];
+    names.iter().find_map(|name| on_path(name))
+}
+
+fn on_path(name: &str) -> Option<PathBuf> {
+    let path = env::var_os("PATH")?;
+    env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file())
+}
+
+/// Chromium and Postgres: installed when we are root on Debian, else named.
+pub fn system_packages() -> Result<(), String> {
+    let mut missing = Vec::new();
+    if chromium().is_none() {
+        missing.push("chromium");
+    }
+    if !ScratchPostgres::is_available() {
+        missing.push("postgresql");
+    }
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let names = missing.join(" ");
+    let is_root = exec::output(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0");
+    if !is_root || on_path("apt-get").is_none() {
+        return Err(format!("missing: {names}. Install them: sudo apt-get install -y {names}"));
+    }
+    let apt = || {
+        let mut command = Command::new("apt-get");
+        command.env("DEBIAN_FRONTEND", "noninteractive");
+        command
+    };
+    exec::run(apt().args(["update", "-q"]))?;
+    exec::run(apt().args(["install", "-y", "-q", "--no-install-recommends"]).args(&missing))
+}
+
+pub fn has_nextest(workspace: &Workspace) -> bool {
+    exec::output(workspace.cargo().args(["nextest", "--version"])).is_ok()
+}
