@@ -192,6 +192,25 @@ pub fn help() -> String {
 mod tests {
     use super::*;
 
+    /// `docs/configuration.md` is written from the list above; `UPDATE_DOCS=1` writes it anew.
+    #[test]
+    fn the_document_lists_every_setting() {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/configuration.md");
+        let rows = SETTINGS.iter().map(|(name, meaning)| {
+            let (meaning, default) = meaning.rsplit_once("; ").unwrap_or((meaning, ""));
+            format!("| `{name}` | {meaning} | {default} |\n")
+        });
+        let head = "# Configuration\n\nFlags win over the environment, and that over `leasehold.toml` (the same names in lower \
+            case, without `JOBS_`).\nAn unknown `JOBS_*` name is warned about; a value that cannot be understood stops the \
+            start.\n\n| setting | meaning | default |\n|---|---|---|\n";
+        let text = std::iter::once(head.to_owned()).chain(rows).collect::<String>();
+        if std::env::var_os("UPDATE_DOCS").is_some() {
+            std::fs::write(&path, &text).unwrap();
+        }
+        let written = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(written == text, "docs/configuration.md is out of date: run this test with UPDATE_DOCS=1");
+    }
+
     fn sources(flags: &[(&'static str, &str)], env: &[(&str, &str)], file: &[(&str, &str)]) -> Sources {
         let owned = |pairs: &[(&str, &str)]| pairs.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect();
         Sources {

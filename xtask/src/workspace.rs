@@ -19,7 +19,9 @@ pub struct Workspace {
 
 impl Workspace {
     pub fn find() -> Result<Self, String> {
-        let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
+        // Cargo says at run time where xtask lies; what the compiler knew may be an earlier place of the clone.
+        let compiled = || env!("CARGO_MANIFEST_DIR").into();
+        let manifest = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(compiled));
         let root = manifest.parent().ok_or("xtask lies outside the workspace")?.to_path_buf();
         let target =
             env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |dir| root.join(dir));

@@ -80,7 +80,7 @@ impl PostgresStore {
         let mut jobs = Vec::new();
         for _ in 0..ROUNDS {
             let missing = wanted - jobs.len();
-            let (lanes, remembered) = self.lanes(now).await?;
+            let (lanes, remembered) = self.lanes(selector.tenant, now).await?;
             let rations = ration(&lanes, selector, missing as i64, self.directory.next_turn());
             let before = jobs.len();
             if !rations.is_empty() {

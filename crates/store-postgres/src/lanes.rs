@@ -163,29 +163,39 @@ fn reachable<'a, 'b>(own: &'b [&'a Lane], share: i64) -> &'b [&'a Lane] {
 }
 
 impl PostgresStore {
-    /// The lanes with due jobs, and whether they were remembered rather than read now.
-    pub(crate) async fn lanes(&self, now: Timestamp) -> StoreResult<(Arc<Vec<Lane>>, bool)> {
+    /// The lanes with due jobs, and whether they were remembered rather than read now. The lanes of one tenant
+    /// alone are few and always read.
+    pub(crate) async fn lanes(
+        &self,
+        tenant: Option<TenantId>,
+        now: Timestamp,
+    ) -> StoreResult<(Arc<Vec<Lane>>, bool)> {
+        if let Some(TenantId(only)) = tenant {
+            return Ok((Arc::new(self.read_lanes(only, only, moment(now)).await?), false));
+        }
         if let Some(lanes) = self.directory.remembered(now) {
             return Ok((lanes, true));
         }
         let forgotten = self.directory.forgotten.load(Ordering::Acquire);
         let at = Instant::now();
-        let lanes = Arc::new(self.read_lanes(moment(now)).await?);
+        let lanes = Arc::new(self.read_lanes(Uuid::nil(), Uuid::max(), moment(now)).await?);
         self.directory.remember(Reading { at, clock: now, lanes: lanes.clone() }, forgotten);
         Ok((lanes, false))
     }
 
-    async fn read_lanes(&self, now: OffsetDateTime) -> StoreResult<Vec<Lane>> {
+    /// A range of tenants rather than "this one or any": the index can use a range in either case.
+    async fn read_lanes(&self, first: Uuid, last: Uuid, now: OffsetDateTime) -> StoreResult<Vec<Lane>> {
         sqlx::query_as!(
             Lane,
             r#"WITH RECURSIVE lane AS (
-                 (SELECT tenant_id, domain, queue, job_type, priority FROM jobs WHERE status = 'queued'
+                 (SELECT tenant_id, domain, queue, job_type, priority FROM jobs
+                  WHERE status = 'queued' AND tenant_id >= $3 AND tenant_id <= $4
                   ORDER BY tenant_id, domain, queue, job_type, priority LIMIT 1)
                  UNION ALL
                  SELECT n.tenant_id, n.domain, n.queue, n.job_type, n.priority
                  FROM lane l CROSS JOIN LATERAL (
                    SELECT j.tenant_id, j.domain, j.queue, j.job_type, j.priority FROM jobs j
-                   WHERE j.status = 'queued'
+                   WHERE j.status = 'queued' AND j.tenant_id <= $4
                      AND (j.tenant_id, j.domain, j.queue, j.job_type, j.priority)
                        > (l.tenant_id, l.domain, l.queue, l.job_type, l.priority)
                    ORDER BY j.tenant_id, j.domain, j.queue, j.job_type, j.priority LIMIT 1) n)
@@ -204,7 +214,9 @@ impl PostgresStore {
                  AND NOT EXISTS (SELECT FROM job_definitions f
                                  WHERE f.domain = l.domain AND f.job_type = l.job_type AND NOT f.is_active)"#,
             now,
-            COUNTED
+            COUNTED,
+            first,
+            last
         )
         .fetch_all(&self.work)
         .await

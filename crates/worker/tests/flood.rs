@@ -11,7 +11,7 @@ use serde_json::json;
 const BOOK: &str = r#"
 [commands.flood]
 program = "/bin/sh"
-args = ["-c", "yes 'a rather ordinary line of output' | head -c 1073741824; printf '\\ndone\\n'"]
+args = ["-c", "yes 'a rather ordinary line of output' | head -c 200000000; printf '\\ndone\\n'"]
 timeout_seconds = 120
 "#;
 
@@ -35,7 +35,6 @@ async fn a_flood_of_output_stays_bounded() {
     assert!(all.len() <= 5_000);
     assert!(all.iter().any(|l| l.stream == LogStream::System && l.text.ends_with("lines not kept …")));
     let grown = peak_memory() - before;
-    eprintln!("GROWN {grown}");
     assert!(grown < 64 << 20, "the flood cost {grown} bytes");
     worker.stop().await;
 }
