@@ -59,7 +59,8 @@ impl PostgresStore {
     pub(crate) async fn mend_counters(&self) -> StoreResult<u64> {
         let mut tx = self.work.begin().await.map_err(database)?;
         sqlx::query!("LOCK TABLE jobs IN SHARE MODE").execute(&mut *tx).await.map_err(database)?;
-        // Keeps a second folder out, which would move deltas while they are compared.
+        // Keeps a second folder out, which would move deltas while they are compared: a folding statement takes
+        // its table locks before it touches a row.
         sqlx::query!("LOCK TABLE job_counters IN SHARE ROW EXCLUSIVE MODE")
             .execute(&mut *tx)
             .await

@@ -105,5 +105,5 @@ impl PostgresStore {
 
 fn lost_a_race(error: &sqlx::Error) -> bool {
     matches!(error::violated(error), Some(error::DEDUPE | error::IDEMPOTENCY))
-        || error.as_database_error().and_then(|e| e.code()).is_some_and(|code| code == "40P01")
+        || error::code(error).is_some_and(|code| code == "40P01")
 }

@@ -22,10 +22,17 @@ const TRANSIENT: [&str; 9] = [
     "57014", // query_canceled
 ];
 
+/// Text that Postgres refuses, as a bind (a look-up by such a name is the caller's mistake) or inside JSON.
+const UNKEEPABLE: [&str; 2] = ["22021", "22P05"];
+
 /// Maps any driver error. Use as `.map_err(database)`.
 pub fn database(error: Error) -> StoreError {
     if let Some(problem) = violated(&error).and_then(problem_of) {
         return problem.into();
+    }
+    if code(&error).is_some_and(|code| UNKEEPABLE.contains(&code.as_str())) {
+        let detail = "The text contains a character that cannot be kept (NUL). Nothing was changed.";
+        return Problem::new(ProblemCode::InvalidInput, detail).into();
     }
     StoreError::Database { transient: is_transient(&error), message: error.to_string() }
 }
@@ -35,6 +42,11 @@ pub fn violated(error: &Error) -> Option<&str> {
     error.as_database_error().and_then(|e| e.constraint())
 }
 
+/// The SQLSTATE.
+pub fn code(error: &Error) -> Option<String> {
+    error.as_database_error().and_then(|e| e.code()).map(|code| code.into_owned())
+}
+
 pub fn is_transient(error: &Error) -> bool {
     match error {
         Error::Io(_)
@@ -42,8 +54,8 @@ pub fn is_transient(error: &Error) -> bool {
         | Error::PoolClosed
         | Error::WorkerCrashed
         | Error::Protocol(_) => true,
-        Error::Database(e) => {
-            e.code().is_some_and(|code| TRANSIENT.contains(&code.as_ref()) || code.starts_with("08"))
+        Error::Database(_) => {
+            code(error).is_some_and(|code| TRANSIENT.contains(&code.as_str()) || code.starts_with("08"))
         }
         _ => false,
     }

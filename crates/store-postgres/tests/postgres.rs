@@ -4,13 +4,13 @@ mod common;
 
 use common::fresh_store;
 use leasehold_queue::{
-    Clock, Store,
+    Clock, Store, StoreError,
     conformance::{Bench, NOW},
     params::{Idempotency, NewJob, OutboxCursor, Selector, Wake},
     scope::Scope,
 };
 use leasehold_store_postgres::{Options, PostgresStore};
-use leasehold_types::{TenantId, WorkerId};
+use leasehold_types::{ProblemCode, TenantId, WorkerId};
 use sqlx::{Connection, PgConnection};
 use std::{
     collections::{HashMap, HashSet},
@@ -260,4 +260,11 @@ async fn a_fresh_database_is_current_only_after_migrating() {
     assert!(store.schema_is_current().await.unwrap());
     store.migrate().await.unwrap();
     store.ping().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_name_with_a_nul_is_the_callers_mistake() {
+    let (b, _url) = bench().await;
+    let answer = b.store.tenant_by_slug(&Scope::system("test"), "a\0b").await;
+    assert!(matches!(answer, Err(StoreError::Problem(p)) if p.code == ProblemCode::InvalidInput));
 }
