@@ -7,7 +7,7 @@ XTASK = $(CARGO) run --quiet --package xtask --
 # What follows `leasehold serve`, for instance: make run ARGS="--addr 127.0.0.1:4000"
 ARGS ?=
 
-.PHONY: run dev build test end2end fmt clean toolchain help
+.PHONY: run dev build bench test end2end fmt clean toolchain help
 
 run: toolchain ## build everything (debug) and serve on http://127.0.0.1:3000 with SQLite in data/
 	@$(XTASK) run $(ARGS)
@@ -20,6 +20,9 @@ build: toolchain ## target/release/leasehold, one binary with the site inside
 
 test: toolchain ## everything CI checks; ends with `N passed, N failed`
 	@$(XTASK) test $(if $(ONLY),--only $(ONLY))
+
+bench: build ## how fast, as ratios against plain SQL; about ten minutes (ARGS=--quick: two)
+	@target/release/leasehold bench $(ARGS)
 
 end2end: toolchain ## the browser tests alone, on both databases
 	@$(XTASK) end2end $(ARGS)

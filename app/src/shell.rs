@@ -9,6 +9,10 @@ use leptos_meta::MetaTags;
 const EARLY: &str = "(()=>{const d=document.documentElement.dataset;d.script='on';\
     try{const t=localStorage.getItem('theme');if(t==='light'||t==='dark')d.theme=t}catch{}})()";
 
+/// Here and not in the style sheet: a browser decides about the transition before that has arrived, and a page
+/// that opts in too late is reported as a broken transition.
+const TRANSITION: &str = "@view-transition{navigation:auto}";
+
 pub fn shell(options: LeptosOptions) -> impl IntoView {
     allow_only_what_we_ship();
     view! {
@@ -19,6 +23,7 @@ pub fn shell(options: LeptosOptions) -> impl IntoView {
                 <meta name="viewport" content="width=device-width, initial-scale=1" />
                 <meta name="color-scheme" content="light dark" />
                 <script nonce=use_nonce()>{EARLY}</script>
+                <style nonce=use_nonce()>{TRANSITION}</style>
                 <link rel="icon" href="/favicon.svg" type="image/svg+xml" />
                 <link rel="stylesheet" href="/style.css" />
                 <HydrationScripts options islands=true />
@@ -34,7 +39,7 @@ pub fn shell(options: LeptosOptions) -> impl IntoView {
 fn allow_only_what_we_ship() {
     let (Some(nonce), Some(response)) = (use_nonce(), use_context::<ResponseOptions>()) else { return };
     let policy = format!(
-        "default-src 'none'; script-src 'self' 'nonce-{nonce}' 'wasm-unsafe-eval'; style-src 'self'; \
+        "default-src 'none'; script-src 'self' 'nonce-{nonce}' 'wasm-unsafe-eval'; style-src 'self' 'nonce-{nonce}'; \
          img-src 'self' data:; connect-src 'self'; font-src 'self'; form-action 'self'; base-uri 'none'; \
          frame-ancestors 'none'"
     );

@@ -13,7 +13,7 @@ test('kill -9 in the middle of a job: a later attempt finishes it, the page show
   complaints.allow(/ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE/);
   const server = await serve({ environment: { JOBS_LEASE_SECONDS: '3' } });
   await signIn(page, server.url);
-  const job = await enqueueImport(page, server.url, { seconds: 6, rows: 300 });
+  const job = await enqueueImport(page, server.url, { seconds: 12, rows: 300 });
   await job.shows(/running/i);
   await expect.poll(() => job.percent()).toBeGreaterThan(5);
 

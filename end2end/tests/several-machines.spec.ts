@@ -12,7 +12,7 @@ test('a job enqueued in one dashboard runs elsewhere and its progress arrives li
   const first = await serve({ arguments: ['--workers', '0'] });
   const second = await serve({ arguments: ['--workers', '0'] });
   await signIn(page, first.url);
-  const job = await enqueueImport(page, first.url, { seconds: 6, rows: 300 });
+  const job = await enqueueImport(page, first.url, { seconds: 12, rows: 300 });
   await expectLive(page);
   await mark(page);
 

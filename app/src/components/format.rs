@@ -10,7 +10,9 @@ const DAY: i64 = 24 * HOUR;
 
 /// `0.4 s`, `42 s`, `3 min 12 s`, `2 h 5 min`, `3 d 4 h`: two units at most.
 pub fn duration(seconds: f64) -> String {
-    let seconds = seconds.max(0.0);
+    if seconds < 0.05 {
+        return "0 s".into();
+    }
     if seconds < 9.95 {
         return format!("{seconds:.1} s");
     }
@@ -101,7 +103,7 @@ mod tests {
     #[test]
     fn durations_have_at_most_two_units() {
         for (seconds, text) in [
-            (-1.0, "0.0 s"),
+            (-1.0, "0 s"),
             (0.42, "0.4 s"),
             (6.24, "6.2 s"),
             (9.96, "10 s"),

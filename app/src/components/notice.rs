@@ -25,8 +25,9 @@ pub fn FlashMessage(flash: Flash) -> impl IntoView {
 
 #[component]
 pub fn ProblemMessage(problem: Problem) -> impl IntoView {
-    // A single field's message is repeated beside its field; the title alone says enough here.
-    let repeats = problem.errors.iter().any(|e| e.message == problem.detail);
+    // Said already: by the title, or beside the field it is about.
+    let by_title = problem.detail.trim_end_matches('.') == problem.code.title();
+    let repeats = by_title || problem.errors.iter().any(|e| e.message == problem.detail);
     let detail = (!repeats).then(|| view! { <p>{problem.detail.clone()}</p> });
     let unplaced: Vec<_> = problem.errors.iter().filter(|e| e.field == "payload").collect();
     let unplaced = (!unplaced.is_empty()).then(|| {

@@ -21,7 +21,6 @@ pub fn Sparkline(finished: Vec<u32>, failed: Vec<u32>) -> impl IntoView {
     let label = format!("Last 5 minutes: {total} finished, {broken} failed");
     view! {
         <svg class="spark" viewBox=format!("0 0 {slots} {HEIGHT}") preserveAspectRatio="none" role="img" aria-label=label>
-            <rect class="spark-base" x="0" y=HEIGHT - 1.0 width=slots height="1"></rect>
             {bars}
         </svg>
     }

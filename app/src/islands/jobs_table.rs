@@ -1,4 +1,5 @@
-//! The jobs table. Rows on screen change in place; new ones are announced, never pushed in above what is read.
+//! The jobs table. Roles are spelled out because narrow screens show its rows as cards, and a browser forgets
+//! what a table row is once it is laid out as something else. Rows on screen change in place; new ones are announced, never pushed in above what is read.
 
 mod changes;
 
@@ -35,24 +36,24 @@ pub fn JobsTable(
     view! {
         <NewJobs screen href />
         <div class="table-frame">
-            <table class="table jobs-table">
+            <table class="table jobs-table" role="table">
                 <caption class="visually-hidden">"Jobs, newest first"</caption>
-                <thead>
-                    <tr>
-                        <th scope="col">"Job"</th>
-                        <th scope="col">"Type"</th>
-                        <th scope="col">"Status"</th>
-                        <th scope="col" class="wide number-cell">"Attempts"</th>
-                        <th scope="col">"Queued"</th>
-                        <th scope="col" class="wide">"Started"</th>
-                        <th scope="col" class="middling">"Duration"</th>
-                        <th scope="col" class="wide">"Worker"</th>
-                        <th scope="col" class="middling">
+                <thead role="rowgroup">
+                    <tr role="row">
+                        <th role="columnheader" scope="col">"Job"</th>
+                        <th role="columnheader" scope="col">"Type"</th>
+                        <th role="columnheader" scope="col">"Status"</th>
+                        <th role="columnheader" scope="col" class="wide number-cell">"Attempts"</th>
+                        <th role="columnheader" scope="col">"Queued"</th>
+                        <th role="columnheader" scope="col" class="wide">"Started"</th>
+                        <th role="columnheader" scope="col" class="middling">"Duration"</th>
+                        <th role="columnheader" scope="col" class="wide">"Worker"</th>
+                        <th role="columnheader" scope="col" class="middling">
                             <span class="visually-hidden">"Action"</span>
                         </th>
                     </tr>
                 </thead>
-                <tbody>
+                <tbody role="rowgroup">
                     <For
                         each=move || numbers.get()
                         key=|number| *number
@@ -94,21 +95,21 @@ fn Row(screen: RwSignal<Screen>, number: i64, slug: String, may_operate: bool) -
     let href = format!("/t/{slug}/jobs/{number}");
     let cell = move |show: fn(&JobRow, Timestamp) -> AnyView| move || row.get().map(|(r, now)| show(&r, now));
     view! {
-        <tr>
-            <th scope="row" class="job-cell">
+        <tr role="row">
+            <th role="rowheader" scope="row" class="job-cell">
                 <a href=href.clone()>"#" {number}</a>
             </th>
-            <td class="type-cell">
+            <td role="cell" class="type-cell">
                 <a href=href.clone()>{kind}</a>
                 <span class="muted queue-name">{queue}</span>
             </td>
-            <td>{cell(status)}</td>
-            <td class="wide number-cell">{cell(attempts)}</td>
-            <td class="muted">{cell(queued)}</td>
-            <td class="muted wide">{cell(started)}</td>
-            <td class="middling number-cell">{cell(duration)}</td>
-            <td class="muted wide">{cell(worker)}</td>
-            <td class="middling action-cell">
+            <td role="cell" class="state-cell">{cell(status)}</td>
+            <td role="cell" class="wide number-cell">{cell(attempts)}</td>
+            <td role="cell" class="muted queued-cell">{cell(queued)}</td>
+            <td role="cell" class="muted wide">{cell(started)}</td>
+            <td role="cell" class="middling number-cell">{cell(duration)}</td>
+            <td role="cell" class="muted wide">{cell(worker)}</td>
+            <td role="cell" class="middling action-cell">
                 {move || may_operate.then(|| row.get().map(|(r, _)| action(&slug, &r)))}
             </td>
         </tr>

@@ -9,7 +9,7 @@ use crate::components::{
     progress::MiniBar,
     time::{Ago, Since, current},
 };
-use cards::{Cards, Warnings};
+use cards::{Cards, Throughput, Warnings};
 use leasehold_types::{
     id::short_worker,
     view::{JobRow, Overview},
@@ -23,6 +23,7 @@ pub fn OverviewLive(slug: String, overview: Overview) -> impl IntoView {
     view! {
         <Warnings overview />
         <Cards slug=slug.clone() overview />
+        <Throughput overview />
         <div class="columns columns-even">
             <Running slug=slug.clone() overview />
             <Failures slug overview />

@@ -75,7 +75,10 @@ impl JobForm {
     }
 
     /// The problem with everything that was typed.
-    fn kept(self, problem: Problem) -> Flash {
+    fn kept(self, mut problem: Problem) -> Flash {
+        if !self.payload_json.trim().is_empty() {
+            point_at_json(&mut problem);
+        }
         let mut flash = Flash::problem(
             problem,
             &[
@@ -87,6 +90,18 @@ impl JobForm {
         );
         flash.values.extend(self.field.into_iter().map(|(name, value)| (format!("field.{name}"), value)));
         flash
+    }
+}
+
+/// Whoever wrote JSON looks for the mistake there, not beside a field left alone.
+fn point_at_json(problem: &mut Problem) {
+    for error in &mut problem.errors {
+        if let Some(place) = error.field.strip_prefix("payload/") {
+            error.message = format!("{place}: {}", error.message);
+        }
+        if error.field.starts_with("payload") {
+            error.field = "payload_json".into();
+        }
     }
 }
 
@@ -173,6 +188,16 @@ mod tests {
         assert_eq!(moment("2026-11-16T08:30").unwrap(), Some(expected));
         assert_eq!(moment("2026-11-16T08:30:00").unwrap(), Some(expected));
         assert_eq!(moment("tomorrow").unwrap_err().errors[0].field, "run_at");
+    }
+
+    #[test]
+    fn mistakes_in_written_json_are_shown_beside_it() {
+        let mut problem = Problem::new(ProblemCode::InvalidPayload, "No.")
+            .with_field("payload/seconds", "0 is too small.")
+            .with_field("queue", "Unknown.");
+        point_at_json(&mut problem);
+        assert_eq!(problem.field("payload_json").as_deref(), Some("seconds: 0 is too small."));
+        assert_eq!(problem.field("queue").as_deref(), Some("Unknown."));
     }
 
     #[test]

@@ -39,10 +39,12 @@ pub async fn run(options: BenchOptions, say: impl Fn(&str)) -> BenchResult<Repor
     if wanted("postgres") {
         let subject = Subject::postgres(options.postgres.as_deref()).await?;
         report.postgres = Some(measure(&subject, &sizes, &say).await?);
+        subject.close().await?;
     }
     if wanted("sqlite") {
         let subject = Subject::sqlite().await?;
         report.sqlite = Some(measure(&subject, &sizes, &say).await?);
+        subject.close().await?;
     }
     Ok(report)
 }

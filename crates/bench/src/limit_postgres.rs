@@ -9,7 +9,8 @@ const TABLE: &str = "CREATE TABLE limit_jobs (
     status TEXT NOT NULL, priority INTEGER NOT NULL, payload JSONB NOT NULL,
     run_at TIMESTAMPTZ NOT NULL, worker TEXT, finished_at TIMESTAMPTZ);
     CREATE INDEX limit_ready ON limit_jobs (priority, run_at, id) WHERE status = 'queued'";
-const INSERT: &str = "INSERT INTO limit_jobs (status, priority, payload, run_at) VALUES ('queued', 100, '{\"n\": 1}', now())";
+const INSERT: &str =
+    "INSERT INTO limit_jobs (status, priority, payload, run_at) VALUES ('queued', 100, '{\"n\": 1}', now())";
 const INSERT_BULK: &str = "INSERT INTO limit_jobs (status, priority, payload, run_at)
     SELECT 'queued', 100, '{\"n\": 1}', now() FROM generate_series(1, 1000)";
 const CLAIM_ONE: &str = "UPDATE limit_jobs SET status = 'processing', worker = 'w' WHERE id = (SELECT id FROM limit_jobs
@@ -70,7 +71,8 @@ async fn client(pool: PgPool, claim: &'static str) -> Result<usize, sqlx::Error>
     let mut connection = pool.acquire().await?;
     let mut done = 0;
     loop {
-        let rows: Vec<(i64, sqlx::types::JsonValue)> = sqlx::query_as(claim).fetch_all(&mut *connection).await?;
+        let rows: Vec<(i64, sqlx::types::JsonValue)> =
+            sqlx::query_as(claim).fetch_all(&mut *connection).await?;
         if rows.is_empty() {
             return Ok(done);
         }

@@ -10,7 +10,9 @@ use leasehold_store_sqlite::SqliteStore;
 use leasehold_types::{JobId, Source, TenantId, view::RetryPolicy};
 use scratch_postgres::{ScratchPostgres, StartOptions};
 use serde_json::json;
-use sqlx::{Connection, PgConnection, PgPool, SqlitePool, postgres::PgPoolOptions, sqlite::SqlitePoolOptions};
+use sqlx::{
+    Connection, PgConnection, PgPool, SqlitePool, postgres::PgPoolOptions, sqlite::SqlitePoolOptions,
+};
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -18,8 +20,8 @@ pub struct Subject {
     pub database: Database,
     /// History, events and counters on: what users run.
     pub store: Arc<dyn Store>,
-    /// The same database without the outbox.
-    pub without_outbox: Arc<dyn Store>,
+    /// The same database without the outbox, where the store can go without one.
+    pub without_outbox: Option<Arc<dyn Store>>,
     pub busy: TenantId,
     pub calm: TenantId,
 }
@@ -35,10 +37,13 @@ impl Subject {
             Some(_) => None,
             None => Some(ScratchPostgres::start(StartOptions { fsync: true })?),
         };
-        let admin = server.map_or_else(|| scratch.as_ref().map(|s| s.url()).unwrap_or_default(), str::to_owned);
+        let admin =
+            server.map_or_else(|| scratch.as_ref().map(|s| s.url()).unwrap_or_default(), str::to_owned);
         let name = format!("leasehold_bench_{}", Uuid::now_v7().simple());
         let mut connection = PgConnection::connect(&admin).await?;
-        sqlx::raw_sql(sqlx::AssertSqlSafe(format!("CREATE DATABASE {name}"))).execute(&mut connection).await?;
+        sqlx::raw_sql(sqlx::AssertSqlSafe(format!("CREATE DATABASE {name}")))
+            .execute(&mut connection)
+            .await?;
         let url = with_database(&admin, &name);
         let on = leasehold_store_postgres::Options::default();
         let off = leasehold_store_postgres::Options { outbox: false, ..on.clone() };
@@ -47,30 +52,28 @@ impl Subject {
         let without_outbox = PostgresStore::connect(&url, Clock::system(), off).await?;
         let pool = PgPoolOptions::new().max_connections(16).connect(&url).await?;
         let database = Database::Postgres { pool, admin, name, _scratch: scratch };
-        Self::furnish(database, store, without_outbox).await
+        Self::furnish(database, store, Some(without_outbox)).await
     }
 
     pub async fn sqlite() -> BenchResult<Self> {
         let folder = tempfile::tempdir()?;
         let url = format!("sqlite:{}", folder.path().join("bench.db").display());
-        let on = leasehold_store_sqlite::Options::default();
-        let off = leasehold_store_sqlite::Options { outbox: false, ..on.clone() };
-        let store = SqliteStore::connect(&url, Clock::system(), on).await?;
+        let options = leasehold_store_sqlite::Options::default();
+        let store = SqliteStore::connect(&url, Clock::system(), options).await?;
         store.migrate().await?;
-        let without_outbox = SqliteStore::connect(&url, Clock::system(), off).await?;
         let options = url
             .parse::<sqlx::sqlite::SqliteConnectOptions>()?
             .journal_mode(sqlx::sqlite::SqliteJournalMode::Wal)
             .synchronous(sqlx::sqlite::SqliteSynchronous::Full)
             .busy_timeout(std::time::Duration::from_secs(20));
         let pool = SqlitePoolOptions::new().max_connections(2).connect_with(options).await?;
-        Self::furnish(Database::Sqlite { pool, _folder: folder }, store, without_outbox).await
+        Self::furnish(Database::Sqlite { pool, _folder: folder }, store, None).await
     }
 
     async fn furnish(
         database: Database,
         store: Arc<dyn Store>,
-        without_outbox: Arc<dyn Store>,
+        without_outbox: Option<Arc<dyn Store>>,
     ) -> BenchResult<Self> {
         let scope = Scope::system("bench");
         let mut tenants = Vec::new();

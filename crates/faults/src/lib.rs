@@ -10,7 +10,10 @@ use leasehold_queue::{
     params::{AttemptFacts, ClaimedJob, Finish, FinishAnswer, NewJob, Selector},
     transition::{Ending, Failure, Rules},
 };
-use leasehold_types::{JobId, Source, TenantId, WorkerId, view::{Jitter, RetryPolicy}};
+use leasehold_types::{
+    JobId, Source, TenantId, WorkerId,
+    view::{Jitter, RetryPolicy},
+};
 use serde_json::json;
 use std::{
     fs::{File, OpenOptions},
@@ -36,7 +39,8 @@ pub async fn open(url: &str) -> Result<Arc<dyn Store>, StoreError> {
 
 /// Retries at once, and never gives up by itself: only completions end a job.
 pub fn rules() -> Rules {
-    let retry = RetryPolicy { base_seconds: 0.05, cap_seconds: 0.2, jitter: Jitter::Full, ..RetryPolicy::default() };
+    let retry =
+        RetryPolicy { base_seconds: 0.05, cap_seconds: 0.2, jitter: Jitter::Full, ..RetryPolicy::default() };
     Rules { quarantine_threshold: 0, retry }
 }
 
@@ -54,7 +58,11 @@ impl Ledger {
 }
 
 /// Enqueues until it is killed; notes `made NUMBER` for every acknowledged job.
-pub async fn enqueue_for_ever(store: Arc<dyn Store>, tenant: TenantId, mut ledger: Ledger) -> std::io::Result<()> {
+pub async fn enqueue_for_ever(
+    store: Arc<dyn Store>,
+    tenant: TenantId,
+    mut ledger: Ledger,
+) -> std::io::Result<()> {
     loop {
         let jobs = (0..5).map(|_| new_job(tenant)).collect();
         match store.create_jobs(&Scope::system("faults"), jobs).await {
@@ -115,7 +123,8 @@ async fn finish(store: &dyn Store, jobs: Vec<ClaimedJob>, ledger: &mut Ledger) -
 /// Every seventh first attempt fails, the rest complete.
 fn ending(job: &ClaimedJob) -> Finish {
     let fails = job.attempt == 1 && job.lease.number % 7 == 0;
-    let failure = Failure { error_code: Some("seven".into()), message: "a seventh".into(), ..Failure::default() };
+    let failure =
+        Failure { error_code: Some("seven".into()), message: "a seventh".into(), ..Failure::default() };
     Finish {
         lease: job.lease.clone(),
         ending: if fails { Ending::Failed(failure) } else { Ending::Completed },

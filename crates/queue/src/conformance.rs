@@ -22,6 +22,7 @@ pub mod queues_and_workers;
 pub mod reclaim;
 pub mod renew;
 pub mod sessions;
+pub mod upkeep;
 pub mod views;
 
 pub use bench::{Bench, NOW};
@@ -74,7 +75,8 @@ macro_rules! conformance_suite {
                 a_stale_finish_is_refused, a_second_completion_is_refused, the_same_token_is_already_done,
                 another_token_is_stale, a_failed_attempts_token_does_not_block_the_next,
                 a_repeated_failure_with_its_token_counts_once, an_unknown_job_is_not_found,
-                a_mixed_batch_is_answered_in_order, twins_in_one_batch_apply_once, a_release_does_not_cost_an_attempt,
+                a_mixed_batch_is_answered_in_order, twins_in_one_batch_apply_once,
+                a_stale_twin_does_not_shadow_the_holder, a_release_does_not_cost_an_attempt,
                 a_cancel_request_wins_over_a_retry, completion_wins_over_a_late_cancel, an_acknowledged_cancel_is_cancelled,
                 an_internal_bug_raises_an_alert, errors_are_cleared_by_success, endings_are_announced,
                 stale_finishes_change_nothing, queued_at_moves_with_a_retry, an_expired_lease_may_still_finish,

@@ -12,6 +12,7 @@ use crate::{
     },
     scope::Scope,
     transition::Rules,
+    upkeep::Upkeep,
 };
 use async_trait::async_trait;
 use leasehold_types::{
@@ -71,8 +72,9 @@ impl From<StoreError> for Problem {
 /// A setting of this installation, with its expiry.
 pub type Setting = (String, Option<Timestamp>);
 
+/// Everything a store does; its second half is [`Upkeep`].
 #[async_trait]
-pub trait Store: Send + Sync + 'static {
+pub trait Store: Upkeep {
     // ---- the database itself
 
     /// Brings the schema up to date.

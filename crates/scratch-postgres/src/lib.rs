@@ -12,12 +12,11 @@ mod binaries;
 mod guardian;
 
 use std::fs::{self, OpenOptions};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use account::Account;
 use guardian::Guardian;
@@ -174,13 +173,18 @@ fn settings(options: StartOptions) -> String {
 /// A folder no other run uses, readable by the account the server runs as and by nobody else.
 fn new_folder(account: Account) -> Result<PathBuf, String> {
     static COUNT: AtomicU32 = AtomicU32::new(0);
-    let nanos = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.subsec_nanos());
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    let name = format!("leasehold-postgres-{}-{count}-{nanos}", std::process::id());
-    let folder = std::env::temp_dir().join(name);
-    fs::create_dir(&folder).map_err(|e| format!("creating {}: {e}", folder.display()))?;
-    account.own(&folder)?;
-    Ok(folder)
+    let parent = std::env::temp_dir();
+    // Process ids come round again, so the folder of a run long gone may still bear our name.
+    for _ in 0..100 {
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let folder = parent.join(format!("leasehold-postgres-{}-{count}", std::process::id()));
+        match fs::create_dir(&folder) {
+            Ok(()) => return account.own(&folder).map(|()| folder),
+            Err(problem) if problem.kind() == ErrorKind::AlreadyExists => {}
+            Err(problem) => return Err(format!("creating {}: {problem}", folder.display())),
+        }
+    }
+    Err(format!("{} is full of folders of earlier clusters", parent.display()))
 }
 
 fn free_port() -> Result<u16, String> {

@@ -147,7 +147,7 @@ impl PostgresStore {
                         progress, attrs, created_at)
                  SELECT tenant_id, number, domain, queue, job_type, 'job.started', 'processing', attempt_count,
                         progress_percent, $10, $7
-                 FROM taken),
+                 FROM taken WHERE $12),
                counted AS (
                  INSERT INTO job_counter_deltas (tenant_id, domain, queue, job_type, status, delta, slot)
                  SELECT t.tenant_id, t.domain, t.queue, t.job_type, m.status, m.sign * t.jobs, $11
@@ -170,7 +170,8 @@ impl PostgresStore {
             worker.0,
             moment(until),
             serde_json::json!({ "worker": worker.0 }),
-            slot(now)
+            slot(now),
+            self.outbox
         )
         .fetch_all(&self.work)
         .await

@@ -4,7 +4,7 @@
 //! made from what is known, the insert is tried, and when another call won a key in the meantime the
 //! transaction is undone and the plan made anew — each time round somebody else has made progress.
 
-mod insert;
+pub mod insert;
 mod plan;
 
 use crate::{PostgresStore, error, error::database};
@@ -34,8 +34,9 @@ impl PostgresStore {
         } else {
             let decisions = plan::decide(scope, &jobs, &Known::default());
             let chosen = plan::chosen(&jobs, &decisions);
+            let now = self.clock.now();
             let inserted =
-                insert::jobs(&self.work, scope, &chosen, self.clock.now()).await.map_err(database)?;
+                insert::jobs(&self.work, scope, &chosen, now, self.outbox).await.map_err(database)?;
             (decisions, inserted)
         };
         if !inserted.is_empty() {
@@ -71,7 +72,7 @@ impl PostgresStore {
     async fn try_insert(&self, scope: &Scope, chosen: &[&NewJob]) -> Result<Inserted, sqlx::Error> {
         let now = self.clock.now();
         let mut tx = self.work.begin().await?;
-        let inserted = insert::jobs(&mut *tx, scope, chosen, now).await?;
+        let inserted = insert::jobs(&mut *tx, scope, chosen, now, self.outbox).await?;
         insert::idempotency_keys(&mut tx, chosen, &inserted, now).await?;
         tx.commit().await?;
         Ok(inserted)
@@ -103,7 +104,7 @@ impl PostgresStore {
     }
 }
 
-fn lost_a_race(error: &sqlx::Error) -> bool {
+pub fn lost_a_race(error: &sqlx::Error) -> bool {
     matches!(error::violated(error), Some(error::DEDUPE | error::IDEMPOTENCY))
         || error::code(error).is_some_and(|code| code == "40P01")
 }

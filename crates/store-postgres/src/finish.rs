@@ -11,7 +11,7 @@ use crate::{
 };
 use leasehold_queue::{
     StoreResult,
-    params::{Finish, FinishAnswer, Wake},
+    params::{Finish, FinishAnswer, Lease, Wake},
     transition::{Ending, Rules, judge},
 };
 use leasehold_types::JobStatus;
@@ -21,15 +21,16 @@ use uuid::Uuid;
 
 impl PostgresStore {
     pub(crate) async fn end(&self, rules: &Rules, items: Vec<Finish>) -> StoreResult<Vec<FinishAnswer>> {
-        // Of two items on one job only the first can apply; the other is answered like any late one.
+        // Of two items under one lease only the first can apply; the other is answered like any late one. Leases
+        // are compared whole: a stale item on a job says nothing about one that shows the lease it is held under.
         let mut seen = HashSet::new();
-        let first: Vec<&Finish> = items.iter().filter(|i| seen.insert(i.lease.number)).collect();
+        let first: Vec<&Finish> = items.iter().filter(|i| seen.insert(&i.lease)).collect();
         let (completed, others): (Vec<&Finish>, Vec<&Finish>) =
             first.into_iter().partition(|i| i.ending == Ending::Completed);
-        let mut applied: HashMap<i64, JobStatus> = HashMap::new();
+        let mut applied: HashMap<Lease, JobStatus> = HashMap::new();
         if !completed.is_empty() {
-            let numbers = self.complete(&completed).await?;
-            applied.extend(numbers.into_iter().map(|n| (n, JobStatus::Completed)));
+            let leases = self.complete(&completed).await?;
+            applied.extend(leases.into_iter().map(|lease| (lease, JobStatus::Completed)));
         }
         if !others.is_empty() {
             applied.extend(self.judge_and_settle(rules, &others).await?);
@@ -40,14 +41,19 @@ impl PostgresStore {
         self.finish_answers(&items, applied).await
     }
 
-    async fn judge_and_settle(&self, rules: &Rules, items: &[&Finish]) -> StoreResult<Vec<(i64, JobStatus)>> {
+    async fn judge_and_settle(
+        &self,
+        rules: &Rules,
+        items: &[&Finish],
+    ) -> StoreResult<Vec<(Lease, JobStatus)>> {
         let now = self.clock.now();
         let mut tx = self.work.begin().await.map_err(database)?;
         let locked = lock(&mut tx, items).await?;
-        let by_number: HashMap<i64, &Finish> = items.iter().map(|i| (i.lease.number, *i)).collect();
+        let by_lease: HashMap<&Lease, &Finish> = items.iter().map(|i| (&i.lease, *i)).collect();
+        let mut moved = Vec::with_capacity(locked.len());
         let mut settlements = Vec::with_capacity(locked.len());
         for row in &locked {
-            let Some(item) = by_number.get(&row.number) else { continue };
+            let Some(item) = by_lease.get(&row.lease()) else { continue };
             let timeline = row.timeline()?;
             let facts = row.facts(&timeline);
             let verdict = judge(&facts, &item.ending, item.policy.as_ref(), rules, now, rand::random());
@@ -55,6 +61,7 @@ impl PostgresStore {
                 Ending::Failed(failure) => Some(failure),
                 _ => None,
             };
+            moved.push((item.lease.clone(), verdict.status));
             settlements.push(Settlement {
                 number: row.number,
                 verdict,
@@ -67,10 +74,9 @@ impl PostgresStore {
                 result: item.result.clone(),
             });
         }
-        let moved = settlements.iter().map(|s| (s.number, s.verdict.status)).collect();
         let ready = any_ready(&settlements, now);
         if !settlements.is_empty() {
-            settle(&mut tx, settlements, now).await?;
+            settle(&mut tx, settlements, now, self.outbox).await?;
         }
         tx.commit().await.map_err(database)?;
         if ready {
@@ -84,10 +90,10 @@ impl PostgresStore {
     async fn finish_answers(
         &self,
         items: &[Finish],
-        mut applied: HashMap<i64, JobStatus>,
+        mut applied: HashMap<Lease, JobStatus>,
     ) -> StoreResult<Vec<FinishAnswer>> {
         let answered: Vec<Option<FinishAnswer>> =
-            items.iter().map(|i| applied.remove(&i.lease.number).map(FinishAnswer::Applied)).collect();
+            items.iter().map(|i| applied.remove(&i.lease).map(FinishAnswer::Applied)).collect();
         let unanswered: Vec<i64> = items
             .iter()
             .zip(&answered)
@@ -127,9 +133,9 @@ async fn lock(connection: &mut PgConnection, items: &[&Finish]) -> StoreResult<V
     let leases: Vec<Uuid> = items.iter().map(|i| i.lease.lease_id.0).collect();
     sqlx::query_as!(
         Locked,
-        r#"SELECT j.number, j.worker_id AS "worker_id!", j.attempt_count, j.attempt_base, j.max_attempts,
-                  j.cancel_requested_at IS NOT NULL AS "cancel_requested!", j.failure_streak_code AS streak_code,
-                  j.failure_streak_count AS streak_count, j.failure_timeline AS timeline
+        r#"SELECT j.number, j.worker_id AS "worker_id!", j.lease_id AS "lease_id!", j.attempt_count,
+                  j.attempt_base, j.max_attempts, j.cancel_requested_at IS NOT NULL AS "cancel_requested!",
+                  j.failure_streak_code AS streak_code, j.failure_streak_count AS streak_count, j.failure_timeline AS timeline
            FROM UNNEST($1::bigint[], $2::text[], $3::uuid[]) AS a(number, worker, lease)
            JOIN jobs j ON j.number = a.number
            WHERE j.status = 'processing' AND j.worker_id = a.worker AND j.lease_id = a.lease

@@ -14,6 +14,7 @@ mod counters;
 mod create;
 mod definitions;
 mod error;
+mod filter;
 mod finish;
 mod lanes;
 mod leader;
@@ -29,7 +30,9 @@ mod schema;
 mod sessions;
 mod settle;
 mod steer;
+mod steered;
 mod store;
+mod upkeep;
 mod users;
 mod wake;
 mod workers;
@@ -59,11 +62,19 @@ pub struct Options {
     pub lease_connections: u32,
     /// No lease reaches further into the future than this.
     pub longest_lease: Duration,
+    /// Whether events are written. Without them views do not move by themselves and nothing can be followed;
+    /// made for measuring what they cost.
+    pub outbox: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { max_connections: 16, lease_connections: 2, longest_lease: Duration::from_secs(3_600) }
+        Self {
+            max_connections: 16,
+            lease_connections: 2,
+            longest_lease: Duration::from_secs(3_600),
+            outbox: true,
+        }
     }
 }
 
@@ -72,6 +83,7 @@ pub struct PostgresStore {
     lease: PgPool,
     clock: Clock,
     longest_lease: Duration,
+    outbox: bool,
     wakes: wake::Wakes,
     directory: lanes::Directory,
     leadership: leader::Leadership,
@@ -93,6 +105,7 @@ impl PostgresStore {
             lease,
             clock,
             longest_lease: options.longest_lease,
+            outbox: options.outbox,
             directory: lanes::Directory::default(),
             leadership: leader::Leadership::new(target),
             horizon: AtomicI64::new(0),

@@ -43,7 +43,7 @@ impl PostgresStore {
                         progress, created_at)
                  SELECT tenant_id, number, domain, queue, job_type, 'job.log', 'processing', $4,
                         progress_percent, $9
-                 FROM held WHERE EXISTS (SELECT FROM added))
+                 FROM held WHERE $10 AND EXISTS (SELECT FROM added))
                SELECT count(*) > 0 AS "held!" FROM held"#,
             lease.number,
             lease.worker_id.0,
@@ -53,7 +53,8 @@ impl PostgresStore {
             &streams,
             &texts,
             &times,
-            self.now()
+            self.now(),
+            self.outbox
         )
         .fetch_one(&self.work)
         .await

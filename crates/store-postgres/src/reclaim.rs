@@ -22,8 +22,8 @@ impl PostgresStore {
         let mut tx = self.work.begin().await.map_err(database)?;
         let expired = sqlx::query_as!(
             Locked,
-            r#"SELECT number, worker_id AS "worker_id!", attempt_count, attempt_base, max_attempts,
-                      cancel_requested_at IS NOT NULL AS "cancel_requested!",
+            r#"SELECT number, worker_id AS "worker_id!", lease_id AS "lease_id!", attempt_count, attempt_base,
+                      max_attempts, cancel_requested_at IS NOT NULL AS "cancel_requested!",
                       failure_streak_code AS streak_code, failure_streak_count AS streak_count,
                       failure_timeline AS timeline
                FROM jobs WHERE status = 'processing' AND leased_until <= $1
@@ -50,7 +50,7 @@ impl PostgresStore {
             settlements.push(settlement);
         }
         let ready = any_ready(&settlements, now);
-        settle(&mut tx, settlements, now).await?;
+        settle(&mut tx, settlements, now, self.outbox).await?;
         tx.commit().await.map_err(database)?;
         if ready {
             self.directory.forget();

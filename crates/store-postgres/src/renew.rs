@@ -94,7 +94,7 @@ impl PostgresStore {
                         NULLIF(jsonb_strip_nulls(jsonb_build_object('stage', stage, 'message', progress_message)),
                                '{}'),
                         $10
-                 FROM kept WHERE changed ORDER BY place)
+                 FROM kept WHERE changed AND $11 ORDER BY place)
                SELECT place AS "place!", cancel_requested_at IS NOT NULL AS "cancel_requested!",
                       changed AS "changed!"
                FROM kept"#,
@@ -107,7 +107,8 @@ impl PostgresStore {
             &messages as &[Option<String>],
             &pids as &[Option<i32>],
             &checkpoints as &[Option<Value>],
-            moment(now)
+            moment(now),
+            self.outbox
         )
         .fetch_all(&self.lease)
         .await

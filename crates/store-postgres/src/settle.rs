@@ -8,18 +8,20 @@ use crate::{
 };
 use leasehold_queue::{
     StoreResult,
-    params::AttemptFacts,
+    params::{AttemptFacts, Lease},
     transition::{JobFacts, Verdict},
 };
-use leasehold_types::{JobStatus, LiveKind, Timestamp, view::FailureMark};
+use leasehold_types::{JobStatus, LeaseId, LiveKind, Timestamp, WorkerId, view::FailureMark};
 use serde_json::{Map, Value};
 use sqlx::PgConnection;
 use time::OffsetDateTime;
+use uuid::Uuid;
 
 /// A locked row under judgement.
 pub struct Locked {
     pub number: i64,
     pub worker_id: String,
+    pub lease_id: Uuid,
     pub attempt_count: i32,
     pub attempt_base: i32,
     pub max_attempts: i32,
@@ -30,6 +32,14 @@ pub struct Locked {
 }
 
 impl Locked {
+    pub fn lease(&self) -> Lease {
+        Lease {
+            number: self.number,
+            worker_id: WorkerId(self.worker_id.clone()),
+            lease_id: LeaseId(self.lease_id),
+        }
+    }
+
     pub fn timeline(&self) -> StoreResult<Vec<FailureMark>> {
         parsed("jobs", "failure_timeline", self.timeline.clone())
     }
@@ -141,6 +151,7 @@ pub async fn settle(
     connection: &mut PgConnection,
     settlements: Vec<Settlement>,
     now: Timestamp,
+    outbox: bool,
 ) -> StoreResult<()> {
     let mut c = Columns::default();
     settlements.into_iter().try_for_each(|s| c.push(s))?;
@@ -185,6 +196,7 @@ pub async fn settle(
                     e.progress_percent, a.attrs, $22
              FROM ended e JOIN asked a USING (number)
              CROSS JOIN LATERAL (SELECT a.kind, 1 AS place UNION ALL SELECT 'job.alert', 2 WHERE a.alert) k
+             WHERE $24
              ORDER BY e.number, k.place)
            INSERT INTO job_counter_deltas (tenant_id, domain, queue, job_type, status, delta, slot)
            SELECT e.tenant_id, e.domain, e.queue, e.job_type, m.status, sum(m.sign), $23
@@ -212,7 +224,8 @@ pub async fn settle(
         &c.attrs as &[Option<Value>],
         &c.alert,
         moment(now),
-        slot(now)
+        slot(now),
+        outbox
     )
     .execute(connection)
     .await

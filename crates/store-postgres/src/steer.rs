@@ -5,10 +5,11 @@
 
 use crate::{
     PostgresStore,
-    audit::{self, Act, audited},
-    convert::{slot, word},
+    audit::{self, Act},
+    convert::word,
     error::database,
     read::locate,
+    steered::{self, Order},
 };
 use leasehold_queue::{
     Scope, StoreResult,
@@ -29,11 +30,12 @@ impl PostgresStore {
         let missing = || Problem::not_found("This job");
         let number = locate(&self.work, scope, job).await?.ok_or_else(missing)?;
         for _ in 0..LOOKS {
-            if self.cancel_waiting(scope, number, reason).await? {
+            let order = self.order(scope, reason);
+            if !steered::cancel_waiting(&self.work, &[number], &order).await.map_err(database)?.is_empty() {
                 self.wakes.tell(&[Wake::Events]);
                 return Ok(CancelAnswer::Cancelled);
             }
-            if self.ask_to_stop(scope, number, reason).await? {
+            if !steered::request_cancel(&self.work, &[number], &order).await.map_err(database)?.is_empty() {
                 self.wakes.tell(&[Wake::Events, Wake::Cancel]);
                 return Ok(CancelAnswer::Requested);
             }
@@ -48,132 +50,22 @@ impl PostgresStore {
         Err(Problem::new(ProblemCode::Unavailable, detail).retry_after(1).into())
     }
 
-    /// queued, quarantined → cancelled
-    async fn cancel_waiting(&self, scope: &Scope, number: i64, reason: Option<&str>) -> StoreResult<bool> {
-        let now = self.clock.now();
-        let done = sqlx::query_scalar!(
-            r#"WITH old AS MATERIALIZED (
-                 SELECT number, status FROM jobs WHERE number = $1 AND status IN ('queued', 'quarantined')
-                 FOR UPDATE),
-               moved AS (
-                 UPDATE jobs j
-                 SET status = 'cancelled', cancelled_at = $2, completed_at = $2, updated_at = $2,
-                     cancelled_by = $3, cancellation_reason = $4
-                 FROM old WHERE j.number = old.number
-                 RETURNING j.number, j.tenant_id, j.domain, j.queue, j.job_type, j.attempt_count,
-                           j.progress_percent, old.status AS was),
-               told AS (
-                 INSERT INTO job_events (tenant_id, job_number, domain, queue, job_type, kind, status, attempt,
-                        progress, attrs, created_at)
-                 SELECT tenant_id, number, domain, queue, job_type, 'job.cancelled', 'cancelled', attempt_count,
-                        progress_percent,
-                        NULLIF(jsonb_strip_nulls(jsonb_build_object('message', $4::text)), '{}'), $2
-                 FROM moved),
-               counted AS (
-                 INSERT INTO job_counter_deltas (tenant_id, domain, queue, job_type, status, delta, slot)
-                 SELECT m.tenant_id, m.domain, m.queue, m.job_type, d.status, d.delta, $5
-                 FROM moved m CROSS JOIN LATERAL (VALUES (m.was, -1), ('cancelled', 1)) d(status, delta)),
-               audited AS (
-                 INSERT INTO audit_log (tenant_id, actor, action, object_type, object_id, reason, created_at)
-                 SELECT tenant_id, $6, 'job.cancel', 'job', number::text, $4, $2
-                 FROM moved WHERE $6::text IS NOT NULL)
-               SELECT number FROM moved"#,
-            number,
-            crate::convert::moment(now),
-            scope.actor.to_string(),
-            reason,
-            slot(now),
-            audited(scope)
-        )
-        .fetch_optional(&self.work)
-        .await
-        .map_err(database)?;
-        Ok(done.is_some())
-    }
-
-    /// The first request wins; later ones are answered the same and change nothing.
-    async fn ask_to_stop(&self, scope: &Scope, number: i64, reason: Option<&str>) -> StoreResult<bool> {
-        let running = sqlx::query_scalar!(
-            r#"WITH old AS MATERIALIZED (
-                 SELECT number, cancel_requested_at FROM jobs WHERE number = $1 AND status = 'processing'
-                 FOR UPDATE),
-               asked AS (
-                 UPDATE jobs j
-                 SET cancel_requested_at = $2, cancelled_by = $3, cancellation_reason = $4, updated_at = $2
-                 FROM old WHERE j.number = old.number AND old.cancel_requested_at IS NULL
-                 RETURNING j.number, j.tenant_id, j.domain, j.queue, j.job_type, j.attempt_count,
-                           j.progress_percent),
-               told AS (
-                 INSERT INTO job_events (tenant_id, job_number, domain, queue, job_type, kind, status, attempt,
-                        progress, attrs, created_at)
-                 SELECT tenant_id, number, domain, queue, job_type, 'job.cancel_requested', 'processing',
-                        attempt_count, progress_percent,
-                        NULLIF(jsonb_strip_nulls(jsonb_build_object('message', $4::text)), '{}'), $2
-                 FROM asked),
-               audited AS (
-                 INSERT INTO audit_log (tenant_id, actor, action, object_type, object_id, reason, created_at)
-                 SELECT tenant_id, $5, 'job.cancel', 'job', number::text, $4, $2
-                 FROM asked WHERE $5::text IS NOT NULL)
-               SELECT number FROM old"#,
-            number,
-            self.now(),
-            scope.actor.to_string(),
-            reason,
-            audited(scope)
-        )
-        .fetch_optional(&self.work)
-        .await
-        .map_err(database)?;
-        Ok(running.is_some())
-    }
-
-    /// quarantined → queued, with everything reset that would park it again at once.
+    /// quarantined → queued
     pub(crate) async fn put_back(&self, scope: &Scope, job: JobRef, reason: Option<&str>) -> StoreResult<()> {
         let missing = || Problem::not_found("This job");
         let number = locate(&self.work, scope, job).await?.ok_or_else(missing)?;
-        let now = self.clock.now();
-        let moved = sqlx::query_scalar!(
-            r#"WITH moved AS (
-                 UPDATE jobs
-                 SET status = 'queued', attempt_base = attempt_count, failure_streak_code = NULL,
-                     failure_streak_count = 0, quarantined_at = NULL, completed_at = NULL,
-                     completion_token = NULL, cancel_requested_at = NULL, available_at = NULL,
-                     error_code = NULL, error_class = NULL, error_message = NULL, error_stack = NULL,
-                     queued_at = $2, updated_at = $2
-                 WHERE number = $1 AND status = 'quarantined'
-                 RETURNING number, tenant_id, domain, queue, job_type, attempt_count, progress_percent),
-               told AS (
-                 INSERT INTO job_events (tenant_id, job_number, domain, queue, job_type, kind, status, attempt,
-                        progress, attrs, created_at)
-                 SELECT tenant_id, number, domain, queue, job_type, 'job.requeued', 'queued', attempt_count,
-                        progress_percent,
-                        NULLIF(jsonb_strip_nulls(jsonb_build_object('message', $3::text)), '{}'), $2
-                 FROM moved),
-               counted AS (
-                 INSERT INTO job_counter_deltas (tenant_id, domain, queue, job_type, status, delta, slot)
-                 SELECT m.tenant_id, m.domain, m.queue, m.job_type, d.status, d.delta, $4
-                 FROM moved m CROSS JOIN (VALUES ('quarantined', -1), ('queued', 1)) d(status, delta)),
-               audited AS (
-                 INSERT INTO audit_log (tenant_id, actor, action, object_type, object_id, reason, created_at)
-                 SELECT tenant_id, $5, 'job.requeue', 'job', number::text, $3, $2
-                 FROM moved WHERE $5::text IS NOT NULL)
-               SELECT number FROM moved"#,
-            number,
-            crate::convert::moment(now),
-            reason,
-            slot(now),
-            audited(scope)
-        )
-        .fetch_optional(&self.work)
-        .await
-        .map_err(database)?;
-        if moved.is_none() {
+        let order = self.order(scope, reason);
+        if steered::requeue(&self.work, &[number], &order).await.map_err(database)?.is_empty() {
             let status = self.status_of(number).await?.ok_or_else(missing)?;
             return Err(wrong_state(number, status, "Only a quarantined job can be requeued").into());
         }
         self.directory.forget();
         self.wakes.tell(&[Wake::Jobs, Wake::Events]);
         Ok(())
+    }
+
+    pub(crate) fn order<'a>(&self, scope: &'a Scope, reason: Option<&'a str>) -> Order<'a> {
+        Order { scope, reason, now: self.clock.now(), outbox: self.outbox }
     }
 
     async fn status_of(&self, number: i64) -> StoreResult<Option<JobStatus>> {

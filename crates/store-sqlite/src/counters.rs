@@ -41,6 +41,11 @@ impl<'a> Moves<'a> {
         *self.0.entry((kin, to)).or_default() += 1;
     }
 
+    /// Gone for good: it is nowhere any more.
+    pub fn removed(&mut self, kin: &'a Kin, status: JobStatus) {
+        *self.0.entry((kin, status)).or_default() -= 1;
+    }
+
     /// Adds the moves to the counts, and arrivals in finished states to the throughput of this moment's slot.
     pub async fn record(self, connection: &mut SqliteConnection, now: Timestamp) -> Outcome<()> {
         let changes: Vec<_> = self.0.into_iter().filter(|(_, jobs)| *jobs != 0).map(change).collect();

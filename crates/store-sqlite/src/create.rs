@@ -113,8 +113,8 @@ async fn existing_tenants(connection: &mut SqliteConnection, jobs: &[NewJob]) ->
     Ok(found.into_iter().collect())
 }
 
-/// The numbers of the new jobs, in their order.
-async fn insert_all(
+/// Writes jobs whose keys are free, with all that belongs to them. Their numbers, in their order.
+pub(crate) async fn insert_all(
     connection: &mut SqliteConnection,
     scope: &Scope,
     new: &[&NewJob],

@@ -47,7 +47,8 @@ pub(crate) async fn overview(store: &SqliteStore, scope: &Scope, tenant: TenantI
     add_controls(&mut snapshot, &mut cards).await?;
     let served = live_workers(&mut snapshot, now).await?;
     for card in cards.values_mut() {
-        card.unserved = card.queued > 0 && !served.iter().any(|queues| serves(queues, card));
+        card.unserved = card.queued > 0
+            && !served.iter().any(|queues| workers::serves(queues, &card.domain, &card.queue));
     }
     let failures = vec![JobStatus::Failed, JobStatus::DeadLetter, JobStatus::Quarantined];
     let failures = JobFilter { statuses: failures, ..JobFilter::default() };
@@ -228,9 +229,4 @@ async fn live_workers(connection: &mut SqliteConnection, now: Timestamp) -> Outc
         .fetch_all(connection)
         .await?;
     rows.iter().map(|queues| WORKERS.json("queues", queues)).collect()
-}
-
-fn serves(queues: &[String], card: &QueueCard) -> bool {
-    let (one, whole) = (format!("{}/{}", card.domain, card.queue), format!("{}/*", card.domain));
-    queues.iter().any(|served| *served == one || *served == whole || served == "*/*")
 }

@@ -113,7 +113,8 @@ async fn closed_queues(connection: &mut SqliteConnection) -> Outcome<HashSet<(St
     Ok(rows.into_iter().map(|row| (row.domain, row.queue)).collect())
 }
 
-async fn inactive_kinds(connection: &mut SqliteConnection) -> Outcome<HashSet<(String, String)>> {
+/// Kinds of jobs, as `(domain, job_type)`, that are switched off.
+pub(crate) async fn inactive_kinds(connection: &mut SqliteConnection) -> Outcome<HashSet<(String, String)>> {
     let rows = sqlx::query!("SELECT domain, job_type FROM job_definitions WHERE NOT is_active")
         .fetch_all(connection)
         .await?;

@@ -104,9 +104,19 @@ impl Settlement {
     ) -> Outcome<JobStatus> {
         let dice = rand::random::<f64>();
         let verdict = transition::judge(&job.facts, end.ending, end.policy, rules, now, dice);
+        self.close(job, end, verdict, words_of(end.ending))
+    }
+
+    /// Writes down a verdict on a running attempt, with the message and the stack to keep.
+    pub fn close(
+        &mut self,
+        job: &mut Standing,
+        end: &End<'_>,
+        verdict: Verdict,
+        (message, stack): (Option<String>, Option<String>),
+    ) -> Outcome<JobStatus> {
         let before = job.clone();
         move_to(job, &verdict, end.token);
-        let (message, stack) = words_of(end.ending);
         self.attempts.push(attempt_of(&before, end.facts, &verdict, message.clone()));
         self.jobs.push(JobUpdate {
             error_message: message.clone(),

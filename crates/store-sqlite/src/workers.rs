@@ -85,6 +85,12 @@ pub(crate) fn is_stale(last_seen_at: Timestamp, now: Timestamp) -> bool {
     last_seen_at < now.minus(STALE_AFTER)
 }
 
+/// Whether a worker's list of lanes (`domain/queue`, `*` for any) covers this queue.
+pub(crate) fn serves(lanes: &[String], domain: &str, queue: &str) -> bool {
+    let (one, whole) = (format!("{domain}/{queue}"), format!("{domain}/*"));
+    lanes.iter().any(|served| *served == one || *served == whole || served == "*/*")
+}
+
 async fn remove_gone(store: &SqliteStore, before: &str) -> Outcome<()> {
     let mut tx = store.begin().await?;
     sqlx::query!("DELETE FROM job_workers WHERE last_seen_at <= ?1", before).execute(&mut *tx).await?;

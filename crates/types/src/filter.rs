@@ -14,6 +14,9 @@ pub struct JobFilter {
     pub owner_user_id: Option<String>,
     pub created_after: Option<Timestamp>,
     pub created_before: Option<Timestamp>,
+    /// Ended before this moment; jobs that have not ended never match.
+    pub completed_before: Option<Timestamp>,
+    pub error_code: Option<String>,
     /// Free text: a number, an id, or part of the type, the error or the correlation id.
     pub q: Option<String>,
 }

@@ -1,6 +1,7 @@
 //! The command line: what can be asked for, and how answers and errors are written.
 
 mod announce;
+mod bench;
 mod demo;
 mod key;
 mod migrate;
@@ -50,6 +51,8 @@ enum Command {
     /// API keys.
     #[command(subcommand)]
     Key(key::Key),
+    /// Measure this machine's databases, and Leasehold on them; --json FILE writes the figures.
+    Bench(bench::Bench),
     /// Commands to try Leasehold out with; they run as jobs.
     #[command(subcommand)]
     Demo(demo::Demo),
@@ -112,6 +115,7 @@ fn run(command: Command, db: Option<String>, out: Out) -> Result<(), Problem> {
             Command::Tenant(tenant) => tenant.run(config, out).await,
             Command::User(user) => user.run(config, out).await,
             Command::Key(key) => key.run(config, out).await,
+            Command::Bench(bench) => bench.run(out).await,
             Command::Demo(_) | Command::Guard { .. } => Ok(()),
         }
     })

@@ -149,13 +149,23 @@ pub fn Trail(job: RwSignal<JobDetail>) -> impl IntoView {
     }
 }
 
+fn deed_in_words(action: &str) -> String {
+    match action {
+        "job.create" => "queued this job".into(),
+        "job.cancel" => "cancelled it".into(),
+        "job.requeue" => "put it back in its queue".into(),
+        "job.reschedule" => "moved it to another time".into(),
+        other => other.replace(['_', '.'], " "),
+    }
+}
+
 fn deed(entry: TrailEntry, now: Timestamp) -> impl IntoView {
     view! {
         <li>
             <span class="trail-deed">
                 <strong>{entry.actor}</strong>
                 " "
-                {entry.action.replace(['_', '.'], " ")}
+                {deed_in_words(&entry.action)}
             </span>
             <span class="muted">
                 <Ago at=entry.at now />

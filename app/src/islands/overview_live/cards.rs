@@ -48,6 +48,50 @@ fn warnings(overview: &Overview) -> Vec<String> {
         .collect()
 }
 
+/// All queues together over the last five minutes.
+#[component]
+pub fn Throughput(overview: RwSignal<Overview>) -> impl IntoView {
+    let slots = Memo::new(move |_| {
+        overview.with(|o| {
+            let finished = summed(o.cards.iter().map(|c| c.finished_per_slot.as_slice()));
+            let failed = summed(o.cards.iter().map(|c| c.failed_per_slot.as_slice()));
+            (finished, failed)
+        })
+    });
+    move || {
+        let (finished, failed) = slots.get();
+        let total = |series: &[u32]| series.iter().map(|n| i64::from(*n)).sum::<i64>();
+        let told = format!(
+            "{} finished · {} failed",
+            format::count(total(&finished)),
+            format::count(total(&failed))
+        );
+        (!finished.is_empty() || !failed.is_empty()).then(|| {
+            view! {
+                <section class="card throughput">
+                    <div class="card-head">
+                        <h2>"Throughput"</h2>
+                        <span class="muted">{told}</span>
+                    </div>
+                    <Sparkline finished failed />
+                    <div class="axis" aria-hidden="true">
+                        <span>"5 min ago"</span>
+                        <span>"now"</span>
+                    </div>
+                </section>
+            }
+        })
+    }
+}
+
+fn summed<'a>(series: impl Iterator<Item = &'a [u32]>) -> Vec<u32> {
+    series.fold(Vec::new(), |mut sum, one| {
+        sum.resize(sum.len().max(one.len()), 0);
+        sum.iter_mut().zip(one).for_each(|(all, n)| *all += n);
+        sum
+    })
+}
+
 #[component]
 pub fn Cards(slug: String, overview: RwSignal<Overview>) -> impl IntoView {
     let keys = Memo::new(move |_| {

@@ -63,11 +63,23 @@ pub async fn holds(store: &dyn Store, folder: &Path, tenant: TenantId, follower:
     }
     for number in statuses.keys() {
         let job = store.job(&Scope::system("faults"), JobRef::Number(*number), 0).await.unwrap().unwrap();
-        let succeeded: Vec<_> =
-            job.attempts.iter().filter(|a| a.outcome == AttemptOutcome::Succeeded).map(|a| a.attempt).collect();
-        assert_eq!(succeeded.len(), 1, "job {number} must have exactly one accepted completion: {:?}", job.attempts);
+        let succeeded: Vec<_> = job
+            .attempts
+            .iter()
+            .filter(|a| a.outcome == AttemptOutcome::Succeeded)
+            .map(|a| a.attempt)
+            .collect();
+        assert_eq!(
+            succeeded.len(),
+            1,
+            "job {number} must have exactly one accepted completion: {:?}",
+            job.attempts
+        );
         let told = facts.done.get(number).cloned().unwrap_or_default();
-        assert!(told.iter().all(|a| succeeded.contains(a)), "job {number}: a stale completion was accepted: {told:?}");
+        assert!(
+            told.iter().all(|a| succeeded.contains(a)),
+            "job {number}: a stale completion was accepted: {told:?}"
+        );
         assert!(told.len() <= 1, "job {number} was told done {} times", told.len());
         executions += job.attempts.len();
         lost += job.attempts.iter().filter(|a| a.outcome == AttemptOutcome::Lost).count();

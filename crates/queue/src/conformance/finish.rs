@@ -259,6 +259,27 @@ pub async fn twins_in_one_batch_apply_once(b: Bench) {
     assert_eq!(b.detail(job.lease.number).await.attempts.len(), 1);
 }
 
+pub async fn a_stale_twin_does_not_shadow_the_holder(b: Bench) {
+    for ending in [Ending::Completed, permanent(ErrorClass::ValidationError)] {
+        let job = b.running().await;
+        let other_lease = Lease { lease_id: LeaseId(Uuid::new_v4()), ..job.lease.clone() };
+        let other_worker = Lease { worker_id: WorkerId("stranger".into()), ..job.lease.clone() };
+        let answers = b
+            .finish_all(vec![
+                finish(&other_lease, Ending::Completed),
+                finish(&other_worker, failed(Some("x"))),
+                finish(&job.lease, ending),
+                finish(&other_lease, Ending::Cancelled),
+            ])
+            .await;
+        let status = b.status(job.lease.number).await;
+        assert!(status.is_terminal(), "{status}");
+        let (stale, applied) = (FinishAnswer::Stale, FinishAnswer::Applied(status));
+        assert_eq!(answers, [stale, stale, applied, stale]);
+        assert_eq!(b.detail(job.lease.number).await.attempts.len(), 1);
+    }
+}
+
 pub async fn a_release_does_not_cost_an_attempt(b: Bench) {
     let number = b.create(NewJob { max_attempts: 1, ..b.job(b.a) }).await.number;
     let job = b.claim(1).await.remove(0);

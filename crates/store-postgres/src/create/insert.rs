@@ -83,6 +83,7 @@ pub async fn jobs(
     scope: &Scope,
     jobs: &[&NewJob],
     now: Timestamp,
+    outbox: bool,
 ) -> Result<Inserted, sqlx::Error> {
     if jobs.is_empty() {
         return Ok(Inserted::new());
@@ -113,7 +114,8 @@ pub async fn jobs(
            told AS (
              INSERT INTO job_events (tenant_id, job_number, domain, queue, job_type, kind, status, attempt,
                     progress, created_at)
-             SELECT tenant_id, number, domain, queue, job_type, 'job.created', 'queued', 0, 0, $24 FROM made),
+             SELECT tenant_id, number, domain, queue, job_type, 'job.created', 'queued', 0, 0, $24 FROM made
+             WHERE $27),
            counted AS (
              INSERT INTO job_counter_deltas (tenant_id, domain, queue, job_type, status, delta, slot)
              SELECT tenant_id, domain, queue, job_type, 'queued', count(*), $25 FROM made
@@ -147,7 +149,8 @@ pub async fn jobs(
         &c.available_at as &[Option<OffsetDateTime>],
         moment(now),
         slot(now),
-        audited(scope)
+        audited(scope),
+        outbox
     )
     .fetch_all(executor)
     .await?;

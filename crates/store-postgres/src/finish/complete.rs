@@ -5,13 +5,17 @@ use crate::{
     convert::{self, moment, slot, text_if},
     error::database,
 };
-use leasehold_queue::{StoreResult, params::Finish};
+use leasehold_queue::{
+    StoreResult,
+    params::{Finish, Lease},
+};
+use leasehold_types::{LeaseId, WorkerId};
 use serde_json::Value;
 use uuid::Uuid;
 
 impl PostgresStore {
-    /// Completes what is still held; the numbers of those jobs. Sorted, so that batches lock in one order.
-    pub(super) async fn complete(&self, items: &[&Finish]) -> StoreResult<Vec<i64>> {
+    /// Completes what is still held; the leases it was held under. Sorted, so that batches lock in one order.
+    pub(super) async fn complete(&self, items: &[&Finish]) -> StoreResult<Vec<Lease>> {
         let now = self.clock.now();
         let mut items = items.to_vec();
         items.sort_by_key(|i| i.lease.number);
@@ -25,7 +29,7 @@ impl PostgresStore {
         let exits: Vec<Option<i32>> = each().map(|i| i.facts.exit_code).collect();
         let outs: Vec<Option<String>> = each().map(|i| text_if(i.facts.stdout_tail.as_ref())).collect();
         let errs: Vec<Option<String>> = each().map(|i| text_if(i.facts.stderr_tail.as_ref())).collect();
-        sqlx::query_scalar!(
+        let ended = sqlx::query!(
             r#"WITH ended AS (
                  UPDATE jobs j
                  SET status = 'completed', worker_id = NULL, lease_id = NULL, leased_until = NULL,
@@ -41,7 +45,7 @@ impl PostgresStore {
                  WHERE j.number = a.number AND j.status = 'processing' AND j.worker_id = a.worker
                    AND j.lease_id = a.lease
                  RETURNING j.number, j.tenant_id, j.domain, j.queue, j.job_type, j.attempt_count, j.acquired_at,
-                           a.worker, COALESCE(a.pid, o.running_pid) AS pid, a.exit_code, a.stdout, a.stderr),
+                           a.worker, a.lease, COALESCE(a.pid, o.running_pid) AS pid, a.exit_code, a.stdout, a.stderr),
                history AS (
                  INSERT INTO job_attempts (job_number, attempt, tenant_id, worker_id, pid, outcome, started_at,
                         finished_at, exit_code, stdout_tail, stderr_tail)
@@ -53,14 +57,14 @@ impl PostgresStore {
                         progress, created_at)
                  SELECT tenant_id, number, domain, queue, job_type, 'job.completed', 'completed', attempt_count,
                         100, $10
-                 FROM ended),
+                 FROM ended WHERE $12),
                counted AS (
                  INSERT INTO job_counter_deltas (tenant_id, domain, queue, job_type, status, delta, slot)
                  SELECT e.tenant_id, e.domain, e.queue, e.job_type, m.status, m.sign * e.jobs, $11
                  FROM (SELECT tenant_id, domain, queue, job_type, count(*) AS jobs FROM ended
                        GROUP BY tenant_id, domain, queue, job_type) e
                  CROSS JOIN (VALUES ('processing', -1), ('completed', 1)) m(status, sign))
-               SELECT number FROM ended"#,
+               SELECT number, worker AS "worker!", lease AS "lease!" FROM ended"#,
             &numbers,
             &workers,
             &leases,
@@ -71,10 +75,14 @@ impl PostgresStore {
             &outs as &[Option<String>],
             &errs as &[Option<String>],
             moment(now),
-            slot(now)
+            slot(now),
+            self.outbox
         )
         .fetch_all(&self.work)
         .await
-        .map_err(database)
+        .map_err(database)?;
+        let lease =
+            |number, worker, lease| Lease { number, worker_id: WorkerId(worker), lease_id: LeaseId(lease) };
+        Ok(ended.into_iter().map(|e| lease(e.number, e.worker, e.lease)).collect())
     }
 }

@@ -1,0 +1,179 @@
+//! Why a job is not running: every cause, from facts the store has gathered.
+
+use super::{Keeper, ended};
+use crate::{
+    conformance::bench::{Bench, NOW, definition, new_job},
+    diagnosis::explain,
+    params::{Heartbeat, NewJob, QueueControl},
+    scope::Scope,
+    transition::Ending,
+};
+use leasehold_types::{
+    JobRef, WorkerId,
+    view::{Diagnosis, DiagnosisFacts},
+};
+use serde_json::json;
+
+async fn beat(b: &Bench, worker: &str, lane: &str, command: &str) {
+    let beat = Heartbeat {
+        worker_id: WorkerId(worker.into()),
+        hostname: "h".into(),
+        version: String::new(),
+        queues: vec![lane.into()],
+        commands: vec![command.into()],
+        running_count: 0,
+        metadata: json!({}),
+        started_at: NOW,
+    };
+    b.store.heartbeat(beat).await.unwrap();
+}
+
+async fn facts(b: &Bench, keeper: &Keeper, number: i64) -> DiagnosisFacts {
+    keeper.diagnosis(&b.ann(), JobRef::Number(number)).await.unwrap().expect("the job is Ann's")
+}
+
+/// What stands in the job's way, given that a worker could run it.
+async fn served(b: &Bench, keeper: &Keeper, number: i64) -> Diagnosis {
+    beat(b, "able", "commands/*", "import").await;
+    explain(&facts(b, keeper, number).await)
+}
+
+fn codes(diagnosis: &Diagnosis) -> Vec<&str> {
+    diagnosis.causes.iter().map(|cause| cause.code.as_str()).collect()
+}
+
+pub async fn a_job_with_nothing_in_its_way_is_next(b: Bench, keeper: Keeper) {
+    let made = b.create(b.job(b.a)).await;
+    let diagnosis = served(&b, &keeper, made.number).await;
+    assert!(diagnosis.causes.is_empty(), "{diagnosis:?}");
+    let facts = facts(&b, &keeper, made.number).await;
+    assert_eq!((facts.domain.as_str(), facts.queue.as_str()), ("commands", "default"));
+    assert_eq!((facts.job_type.as_str(), facts.now), ("import", NOW));
+    assert_eq!((facts.ahead, facts.ahead_capped, facts.capable_workers), (0, false, 1));
+    let by_id = keeper.diagnosis(&b.ann(), JobRef::Id(made.id)).await.unwrap();
+    assert_eq!(by_id, Some(facts));
+}
+
+pub async fn a_scheduled_job_waits_for_its_time(b: Bench, keeper: Keeper) {
+    let number = b.create(NewJob { available_at: Some(NOW.plus_secs(60)), ..b.job(b.a) }).await.number;
+    assert_eq!(codes(&served(&b, &keeper, number).await), ["scheduled"]);
+    b.wait(60);
+    assert!(served(&b, &keeper, number).await.causes.is_empty());
+}
+
+pub async fn a_failed_attempt_waits_for_the_next(b: Bench, keeper: Keeper) {
+    let job = b.running().await;
+    b.fail(&job.lease, "x").await;
+    assert_eq!(codes(&served(&b, &keeper, job.lease.number).await), ["retry_wait"]);
+}
+
+pub async fn a_closed_queue_is_named(b: Bench, keeper: Keeper) {
+    let number = b.create(b.job(b.a)).await.number;
+    let control = |queue: &str, paused, draining| QueueControl {
+        domain: "commands".into(),
+        queue: queue.into(),
+        paused,
+        draining,
+    };
+    for (control, expected) in [
+        (control("default", true, false), vec!["queue_paused"]),
+        (control("default", false, true), vec!["queue_draining"]),
+        (control("default", false, false), vec![]),
+        (control("other", true, true), vec![]),
+    ] {
+        b.store.set_queue_control(&Scope::system("test"), control, None).await.unwrap();
+        assert_eq!(codes(&served(&b, &keeper, number).await), expected);
+    }
+}
+
+pub async fn a_kind_that_is_off_is_named(b: Bench, keeper: Keeper) {
+    let number = b.create(b.job(b.a)).await.number;
+    b.store.set_definition_active(&Scope::system("test"), b.definition.id, false).await.unwrap();
+    assert_eq!(codes(&served(&b, &keeper, number).await), ["definition_inactive"]);
+}
+
+pub async fn a_missing_worker_is_named(b: Bench, keeper: Keeper) {
+    let number = b.create(b.job(b.a)).await.number;
+    assert_eq!(codes(&explain(&facts(&b, &keeper, number).await)), ["no_worker"]);
+}
+
+pub async fn a_worker_must_be_live_and_able(b: Bench, keeper: Keeper) {
+    let number = b.create(b.job(b.a)).await.number;
+    for (worker, lane, command) in
+        [("other queue", "commands/low", "import"), ("other type", "commands/default", "export")]
+    {
+        beat(&b, worker, lane, command).await;
+        assert_eq!(facts(&b, &keeper, number).await.capable_workers, 0, "{worker}");
+    }
+    for (worker, lane, command) in
+        [("exact", "commands/default", "import"), ("domain", "commands/*", "import"), ("any", "*/*", "*")]
+    {
+        beat(&b, worker, lane, command).await;
+    }
+    assert_eq!(facts(&b, &keeper, number).await.capable_workers, 3);
+    b.wait(16);
+    beat(&b, "exact", "commands/default", "import").await;
+    assert_eq!(facts(&b, &keeper, number).await.capable_workers, 1, "silent workers run nothing");
+}
+
+pub async fn a_held_concurrency_key_is_named(b: Bench, keeper: Keeper) {
+    let keyed = |key: &str| NewJob { concurrency_key: Some(key.into()), ..b.job(b.a) };
+    let holder = b.create(keyed("k")).await.number;
+    assert_eq!(b.claim_numbers(1).await, [holder]);
+    let number = b.create(keyed("k")).await.number;
+    assert_eq!(codes(&served(&b, &keeper, number).await), ["concurrency_key"]);
+    assert_eq!(facts(&b, &keeper, number).await.concurrency_holder, Some(holder));
+    let other = b.create(keyed("other")).await.number;
+    assert_eq!(facts(&b, &keeper, other).await.concurrency_holder, None);
+    assert_eq!(facts(&b, &keeper, holder).await.concurrency_holder, None, "it does not wait for itself");
+}
+
+pub async fn jobs_ahead_are_counted_in_claim_order(b: Bench, keeper: Keeper) {
+    let with_priority = |priority| NewJob { priority, ..b.job(b.a) };
+    b.create(with_priority(50)).await;
+    b.create(with_priority(200)).await;
+    b.create_many(b.a, 2).await;
+    let number = b.create(b.job(b.a)).await.number;
+    b.create_many(b.a, 2).await;
+    assert_eq!(facts(&b, &keeper, number).await.ahead, 3);
+    assert_eq!(codes(&served(&b, &keeper, number).await), ["behind_others"]);
+    b.wait(1);
+    let urgent = b.create(with_priority(60)).await.number;
+    assert_eq!(facts(&b, &keeper, number).await.ahead, 4, "priority comes before time");
+    assert_eq!(facts(&b, &keeper, urgent).await.ahead, 1);
+}
+
+pub async fn only_claimable_jobs_are_ahead(b: Bench, keeper: Keeper) {
+    b.running().await;
+    b.create(NewJob { priority: 1, available_at: Some(NOW.plus_secs(60)), ..b.job(b.a) }).await;
+    b.create(NewJob { queue: "low".into(), ..b.job(b.a) }).await;
+    b.create(b.job(b.b)).await;
+    let off = b.store.ensure_definition(definition("export")).await.unwrap();
+    b.create(new_job(b.a, &off)).await;
+    b.store.set_definition_active(&Scope::system("test"), off.id, false).await.unwrap();
+    let number = b.create(b.job(b.a)).await.number;
+    assert_eq!(facts(&b, &keeper, number).await.ahead, 0);
+}
+
+pub async fn the_count_ahead_is_capped(b: Bench, keeper: Keeper) {
+    let numbers = b.create_many(b.a, 1_002).await;
+    let ahead = |facts: DiagnosisFacts| (facts.ahead, facts.ahead_capped);
+    assert_eq!(ahead(facts(&b, &keeper, numbers[1_000]).await), (1_000, false));
+    assert_eq!(ahead(facts(&b, &keeper, numbers[1_001]).await), (1_000, true));
+}
+
+pub async fn a_job_that_is_not_waiting_has_no_causes(b: Bench, keeper: Keeper) {
+    let completed = ended(&b, Ending::Completed).await;
+    let running = b.running().await.lease.number;
+    for number in [completed, running] {
+        let facts = facts(&b, &keeper, number).await;
+        assert_eq!(facts.ahead, 0);
+        assert!(explain(&facts).causes.is_empty());
+    }
+}
+
+pub async fn a_foreign_job_is_not_explained(b: Bench, keeper: Keeper) {
+    let number = b.create(b.job(b.a)).await.number;
+    assert_eq!(keeper.diagnosis(&b.bob(), JobRef::Number(number)).await.unwrap(), None);
+    assert_eq!(keeper.diagnosis(&b.ann(), JobRef::Number(999_999)).await.unwrap(), None);
+}

@@ -1,0 +1,87 @@
+//! Rows that contradict themselves, and events nobody needs any more.
+
+use super::{Keeper, assert_counters_are_right, bulk, ended};
+use crate::{
+    conformance::bench::{Bench, rules},
+    params::FinishAnswer,
+    transition::Ending,
+    upkeep::{BulkAction, IntegrityCount},
+};
+use leasehold_types::JobStatus;
+use std::time::Duration;
+
+const DAY: Duration = Duration::from_secs(86_400);
+
+pub async fn a_sound_queue_needs_no_mending(b: Bench, keeper: Keeper) {
+    b.quarantined().await;
+    ended(&b, Ending::Completed).await;
+    b.running().await;
+    b.create(b.job(b.a)).await;
+    for fix in [false, true] {
+        assert_eq!(keeper.sweep_integrity(&rules(), fix).await.unwrap(), IntegrityCount::default());
+    }
+}
+
+pub async fn expired_leases_are_counted_and_left_alone(b: Bench, keeper: Keeper) {
+    let number = b.running().await.lease.number;
+    b.wait(61);
+    let count = keeper.sweep_integrity(&rules(), false).await.unwrap();
+    assert_eq!(count, IntegrityCount { leases_on_idle_rows: 0, expired_leases: 1, fixed: 0 });
+    assert_eq!(b.status(number).await, JobStatus::Processing);
+}
+
+pub async fn expired_leases_are_mended(b: Bench, keeper: Keeper) {
+    b.create_many(b.a, 3).await;
+    let jobs = b.claim(3).await;
+    b.wait(61);
+    let count = keeper.sweep_integrity(&rules(), true).await.unwrap();
+    assert_eq!(count, IntegrityCount { leases_on_idle_rows: 0, expired_leases: 3, fixed: 3 });
+    assert_eq!(b.status(jobs[0].lease.number).await, JobStatus::Queued);
+    assert_eq!(b.finish(&jobs[0].lease, Ending::Completed).await, FinishAnswer::Stale);
+    assert_eq!(keeper.sweep_integrity(&rules(), true).await.unwrap(), IntegrityCount::default());
+    assert_counters_are_right(&b).await;
+}
+
+pub async fn old_events_of_ended_jobs_are_removed(b: Bench, keeper: Keeper) {
+    let old = ended(&b, Ending::Completed).await;
+    b.wait(86_401);
+    let young = ended(&b, Ending::Completed).await;
+    assert_eq!(keeper.prune_events(DAY, 100).await.unwrap(), 3);
+    assert!(b.kinds(old).await.is_empty());
+    assert_eq!(b.kinds(young).await.len(), 3);
+    assert_eq!(keeper.prune_events(DAY, 100).await.unwrap(), 0);
+}
+
+pub async fn events_of_pruned_jobs_are_removed(b: Bench, keeper: Keeper) {
+    let number = ended(&b, Ending::Completed).await;
+    bulk(&b, &keeper, BulkAction::Prune { archive: false }).await;
+    assert_eq!(keeper.prune_events(DAY, 100).await.unwrap(), 0, "they are not old yet");
+    b.wait(86_401);
+    assert_eq!(keeper.prune_events(DAY, 100).await.unwrap(), 3);
+    assert!(b.kinds(number).await.is_empty());
+}
+
+pub async fn events_of_unfinished_jobs_are_kept(b: Bench, keeper: Keeper) {
+    let parked = b.quarantined().await;
+    let running = b.running().await.lease.number;
+    let waiting = b.create(b.job(b.a)).await.number;
+    let before = b.events().await.len();
+    b.wait(86_401);
+    assert_eq!(keeper.prune_events(DAY, 100).await.unwrap(), 0);
+    assert_eq!(b.events().await.len(), before);
+    for number in [parked, running, waiting] {
+        assert!(!b.kinds(number).await.is_empty());
+    }
+}
+
+pub async fn removing_events_is_bounded(b: Bench, keeper: Keeper) {
+    for _ in 0..2 {
+        ended(&b, Ending::Completed).await;
+    }
+    b.wait(86_401);
+    let mut removed = Vec::new();
+    for _ in 0..3 {
+        removed.push(keeper.prune_events(DAY, 4).await.unwrap());
+    }
+    assert_eq!(removed, [4, 2, 0]);
+}

@@ -1,0 +1,139 @@
+//! What stands in a job's way, read from one snapshot.
+
+use crate::{
+    PostgresStore,
+    convert::{moment, stamp_if, word},
+    error::database,
+    read::locate,
+    workers::STALE_AFTER,
+};
+use leasehold_queue::{Scope, StoreResult};
+use leasehold_types::{JobRef, JobStatus, Timestamp, view::DiagnosisFacts};
+use sqlx::PgConnection;
+use time::OffsetDateTime;
+use uuid::Uuid;
+
+/// Jobs that stand before it are counted one by one up to here.
+const AHEAD_CAP: i64 = 1_000;
+
+/// The job, and what a look at its surroundings gives.
+struct Subject {
+    number: i64,
+    tenant_id: Uuid,
+    domain: String,
+    queue: String,
+    job_type: String,
+    status: String,
+    priority: i32,
+    attempt_count: i32,
+    available_at: Option<OffsetDateTime>,
+    due_since: OffsetDateTime,
+    queue_paused: bool,
+    queue_draining: bool,
+    definition_inactive: bool,
+    capable_workers: i64,
+    concurrency_holder: Option<i64>,
+}
+
+pub(super) async fn facts(
+    store: &PostgresStore,
+    scope: &Scope,
+    job: JobRef,
+) -> StoreResult<Option<DiagnosisFacts>> {
+    let Some(number) = locate(&store.work, scope, job).await? else { return Ok(None) };
+    let now = store.clock.now();
+    let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+    let mut snapshot = store.work.begin_with(begin).await.map_err(database)?;
+    let Some(subject) = subject(&mut snapshot, number, now).await? else { return Ok(None) };
+    let status: JobStatus = word("jobs", "status", &subject.status)?;
+    let ahead = if status == JobStatus::Queued { ahead_of(&mut snapshot, &subject, now).await? } else { 0 };
+    snapshot.commit().await.map_err(database)?;
+    Ok(Some(DiagnosisFacts {
+        status,
+        now,
+        available_at: stamp_if(subject.available_at),
+        attempt_count: subject.attempt_count,
+        domain: subject.domain,
+        queue: subject.queue,
+        job_type: subject.job_type,
+        queue_paused: subject.queue_paused,
+        queue_draining: subject.queue_draining,
+        definition_inactive: subject.definition_inactive,
+        capable_workers: subject.capable_workers,
+        limits_reached: Vec::new(),
+        concurrency_holder: subject.concurrency_holder,
+        ahead: ahead.min(AHEAD_CAP),
+        ahead_capped: ahead > AHEAD_CAP,
+    }))
+}
+
+/// Live workers count when they serve its queue and can run its type.
+async fn subject(connection: &mut PgConnection, number: i64, now: Timestamp) -> StoreResult<Option<Subject>> {
+    sqlx::query_as!(
+        Subject,
+        r#"SELECT j.number, j.tenant_id, j.domain, j.queue, j.job_type, j.status, j.priority, j.attempt_count,
+                  j.available_at, COALESCE(j.available_at, j.created_at) AS "due_since!",
+                  COALESCE(c.paused, FALSE) AS "queue_paused!", COALESCE(c.draining, FALSE) AS "queue_draining!",
+                  EXISTS (SELECT FROM job_definitions d
+                          WHERE d.domain = j.domain AND d.job_type = j.job_type AND NOT d.is_active)
+                    AS "definition_inactive!",
+                  (SELECT count(*) FROM job_workers w
+                   WHERE w.last_seen_at >= $2
+                     AND w.queues ?| ARRAY[j.domain || '/' || j.queue, j.domain || '/*', '*/*']
+                     AND w.commands ?| ARRAY[j.job_type, '*']) AS "capable_workers!",
+                  (SELECT h.number FROM jobs h
+                   WHERE h.tenant_id = j.tenant_id AND h.domain = j.domain AND h.job_type = j.job_type
+                     AND h.concurrency_key = j.concurrency_key AND h.concurrency_key IS NOT NULL
+                     AND h.status = 'processing' AND h.number <> j.number
+                   ORDER BY h.number LIMIT 1) AS concurrency_holder
+           FROM jobs j LEFT JOIN job_queue_controls c ON c.domain = j.domain AND c.queue = j.queue
+           WHERE j.number = $1"#,
+        number,
+        moment(now.minus(STALE_AFTER))
+    )
+    .fetch_optional(connection)
+    .await
+    .map_err(database)
+}
+
+/// Ready jobs of the same tenant and queue that are claimed before it, up to just above the cap. Hops from lane
+/// to lane as claims do; in a more urgent lane everything that is ready comes first.
+async fn ahead_of(connection: &mut PgConnection, subject: &Subject, now: Timestamp) -> StoreResult<i64> {
+    sqlx::query_scalar!(
+        r#"WITH RECURSIVE lanes AS (
+             (SELECT job_type, priority FROM jobs
+              WHERE status = 'queued' AND tenant_id = $1 AND domain = $2 AND queue = $3
+              ORDER BY job_type, priority LIMIT 1)
+             UNION ALL
+             SELECT n.job_type, n.priority
+             FROM lanes l CROSS JOIN LATERAL (
+               SELECT q.job_type, q.priority FROM jobs q
+               WHERE q.status = 'queued' AND q.tenant_id = $1 AND q.domain = $2 AND q.queue = $3
+                 AND (q.job_type, q.priority) > (l.job_type, l.priority)
+               ORDER BY q.job_type, q.priority LIMIT 1) n)
+           SELECT count(*) AS "jobs!"
+           FROM (
+             SELECT FROM lanes l CROSS JOIN LATERAL (
+               SELECT FROM jobs q
+               WHERE q.status = 'queued' AND q.tenant_id = $1 AND q.domain = $2 AND q.queue = $3
+                 AND q.job_type = l.job_type AND q.priority = l.priority
+                 AND COALESCE(q.available_at, q.created_at) <= $7
+                 AND (l.priority < $4 OR (COALESCE(q.available_at, q.created_at), q.number) < ($5, $6))
+               ORDER BY COALESCE(q.available_at, q.created_at), q.number LIMIT $8) ready
+             WHERE l.priority <= $4
+               AND NOT EXISTS (SELECT FROM job_definitions d
+                               WHERE d.domain = $2 AND d.job_type = l.job_type AND NOT d.is_active)
+             LIMIT $8) counted"#,
+        subject.tenant_id,
+        subject.domain,
+        subject.queue,
+        subject.priority,
+        subject.due_since,
+        subject.number,
+        moment(now),
+        AHEAD_CAP + 1
+    )
+    .fetch_one(connection)
+    .await
+    .map_err(database)
+}

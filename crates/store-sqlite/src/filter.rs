@@ -1,0 +1,160 @@
+//! Which jobs a filter means: one builder of the condition, for lists, for plans and for applying them.
+//!
+//! `jobs_list` is the only index for lists. Each state is read from it in order and cut at the size that is
+//! wanted; the answer is the merge of the states. So a page costs the same however many jobs there are.
+
+use leasehold_types::{JobFilter, JobRef, JobStatus, TenantId, Timestamp};
+use sqlx::{QueryBuilder, Sqlite};
+
+/// The jobs of a tenant (or of all) that match a filter.
+pub(crate) struct Selection<'a> {
+    tenant: Option<TenantId>,
+    /// In no particular order, each once. Empty means that nothing can match.
+    statuses: Vec<JobStatus>,
+    filter: &'a JobFilter,
+    above: Option<i64>,
+    below: Option<i64>,
+    ended_by: Option<Timestamp>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Order {
+    NewestFirst,
+    OldestFirst,
+}
+
+impl<'a> Selection<'a> {
+    pub fn new(tenant: Option<TenantId>, filter: &'a JobFilter) -> Self {
+        let mut statuses =
+            if filter.statuses.is_empty() { JobStatus::ALL.to_vec() } else { filter.statuses.clone() };
+        statuses.sort();
+        statuses.dedup();
+        Self { tenant, statuses, filter, above: None, below: None, ended_by: None }
+    }
+
+    /// Other states never match, whatever the filter says.
+    pub fn limited_to(mut self, statuses: &[JobStatus]) -> Self {
+        self.statuses.retain(|status| statuses.contains(status));
+        self
+    }
+
+    /// Numbers larger than this.
+    pub fn above(self, number: i64) -> Self {
+        Self { above: Some(number), ..self }
+    }
+
+    /// Numbers smaller than this.
+    pub fn below(self, number: Option<i64>) -> Self {
+        Self { below: number, ..self }
+    }
+
+    /// Ended no later than this.
+    pub fn ended_by(self, moment: Option<Timestamp>) -> Self {
+        Self { ended_by: moment, ..self }
+    }
+
+    /// The whole condition, to stand after `WHERE`.
+    pub fn push_condition(&self, query: &mut QueryBuilder<Sqlite>) {
+        self.push_condition_for(query, &self.statuses);
+    }
+
+    /// The matching numbers: in order within each state, at most `max` of each.
+    pub fn push_numbers(&self, query: &mut QueryBuilder<Sqlite>, order: Order, max: i64) {
+        if self.tenant.is_none() || self.statuses.is_empty() {
+            self.push_branch(query, &self.statuses, order, max);
+            return;
+        }
+        for (place, status) in self.statuses.iter().enumerate() {
+            if place > 0 {
+                query.push(" UNION ALL ");
+            }
+            self.push_branch(query, &[*status], order, max);
+        }
+    }
+
+    fn push_branch(&self, query: &mut QueryBuilder<Sqlite>, statuses: &[JobStatus], order: Order, max: i64) {
+        query.push("SELECT number FROM (SELECT number FROM jobs WHERE ");
+        self.push_condition_for(query, statuses);
+        query.push(match order {
+            Order::NewestFirst => " ORDER BY number DESC LIMIT ",
+            Order::OldestFirst => " ORDER BY number LIMIT ",
+        });
+        query.push_bind(max).push(")");
+    }
+
+    fn push_condition_for(&self, query: &mut QueryBuilder<Sqlite>, statuses: &[JobStatus]) {
+        query.push("TRUE");
+        if let Some(tenant) = self.tenant {
+            query.push(" AND tenant_id = ").push_bind(tenant.to_string());
+        }
+        push_statuses(query, statuses);
+        if let Some(above) = self.above {
+            query.push(" AND number > ").push_bind(above);
+        }
+        if let Some(below) = self.below {
+            query.push(" AND number < ").push_bind(below);
+        }
+        if let Some(moment) = self.ended_by {
+            query.push(" AND completed_at <= ").push_bind(moment.to_string());
+        }
+        push_filter(query, self.filter);
+    }
+}
+
+fn push_statuses(query: &mut QueryBuilder<Sqlite>, statuses: &[JobStatus]) {
+    if statuses.is_empty() {
+        query.push(" AND FALSE");
+    } else if statuses.len() < JobStatus::ALL.len() {
+        query.push(" AND status IN (");
+        let mut words = query.separated(", ");
+        for status in statuses {
+            words.push_bind(status.as_str());
+        }
+        query.push(")");
+    }
+}
+
+/// Everything of the filter but its states.
+fn push_filter(query: &mut QueryBuilder<Sqlite>, filter: &JobFilter) {
+    let compared = [
+        ("source =", filter.source.map(|source| source.as_str().to_owned())),
+        ("domain =", filter.domain.clone()),
+        ("queue =", filter.queue.clone()),
+        ("job_type =", filter.job_type.clone()),
+        ("owner_user_id =", filter.owner_user_id.clone()),
+        ("error_code =", filter.error_code.clone()),
+        ("created_at >=", filter.created_after.map(|at| at.to_string())),
+        ("created_at <", filter.created_before.map(|at| at.to_string())),
+        ("completed_at <", filter.completed_before.map(|at| at.to_string())),
+    ];
+    for (comparison, value) in compared {
+        if let Some(value) = value {
+            query.push(format_args!(" AND {comparison} ")).push_bind(value);
+        }
+    }
+    if let Some(words) = filter.q.as_deref().map(str::trim).filter(|q| !q.is_empty()) {
+        push_text(query, words);
+    }
+}
+
+/// A number, an id, or part of the type, the error or the correlation id; `%` and `_` are plain text.
+fn push_text(query: &mut QueryBuilder<Sqlite>, words: &str) {
+    query.push(" AND (");
+    match words.parse() {
+        Ok(JobRef::Number(number)) => {
+            query.push("number = ").push_bind(number).push(" OR ");
+        }
+        Ok(JobRef::Id(id)) => {
+            query.push("id = ").push_bind(id.to_string()).push(" OR ");
+        }
+        Err(()) => {}
+    }
+    let pattern = format!("%{}%", words.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_"));
+    for (place, column) in
+        ["job_type", "error_code", "error_message", "correlation_id"].into_iter().enumerate()
+    {
+        query.push(if place > 0 { " OR " } else { "" });
+        query.push(column).push(" LIKE ").push_bind(pattern.clone()).push(" ESCAPE '\\'");
+    }
+    query.push(")");
+}

@@ -1,0 +1,184 @@
+//! What stands in a job's way, read from one snapshot.
+
+use crate::{
+    SqliteStore,
+    convert::Table,
+    error::Outcome,
+    lanes::{self, Lane},
+    pick,
+    read::{self, JOBS},
+    workers,
+};
+use leasehold_queue::Scope;
+use leasehold_types::{JobRef, JobStatus, Timestamp, view::DiagnosisFacts};
+use sqlx::SqliteConnection;
+
+const WORKERS: Table = Table("job_workers");
+/// Jobs that stand before it are counted one by one up to here.
+const AHEAD_CAP: i64 = 1_000;
+
+struct Subject {
+    number: i64,
+    tenant_id: String,
+    domain: String,
+    queue: String,
+    job_type: String,
+    status: String,
+    priority: i64,
+    attempt_count: i64,
+    available_at: Option<String>,
+    due_since: String,
+    concurrency_key: Option<String>,
+}
+
+pub(super) async fn facts(
+    store: &SqliteStore,
+    scope: &Scope,
+    job: JobRef,
+) -> Outcome<Option<DiagnosisFacts>> {
+    let mut snapshot = store.read.begin().await?;
+    let now = store.clock.now();
+    let Some(number) = read::locate(&mut snapshot, scope, job).await? else { return Ok(None) };
+    let subject = subject(&mut snapshot, number).await?;
+    let status: JobStatus = JOBS.parse("status", &subject.status)?;
+    let (queue_paused, queue_draining) = queue_doors(&mut snapshot, &subject).await?;
+    let inactive = pick::inactive_kinds(&mut snapshot).await?;
+    let is_inactive =
+        |domain: &str, job_type: &str| inactive.contains(&(domain.to_owned(), job_type.to_owned()));
+    let ahead = if status == JobStatus::Queued {
+        let mut lanes = lanes::all(&mut snapshot, Some(&subject.tenant_id)).await?;
+        lanes.retain(|lane| !is_inactive(&lane.domain, &lane.job_type));
+        ahead_of(&mut snapshot, &subject, &lanes, now).await?
+    } else {
+        0
+    };
+    Ok(Some(DiagnosisFacts {
+        status,
+        now,
+        available_at: JOBS.time_opt("available_at", subject.available_at.as_deref())?,
+        attempt_count: JOBS.int("attempt_count", subject.attempt_count)?,
+        queue_paused,
+        queue_draining,
+        definition_inactive: is_inactive(&subject.domain, &subject.job_type),
+        capable_workers: capable_workers(&mut snapshot, &subject, now).await?,
+        limits_reached: Vec::new(),
+        concurrency_holder: concurrency_holder(&mut snapshot, &subject).await?,
+        ahead: ahead.min(AHEAD_CAP),
+        ahead_capped: ahead > AHEAD_CAP,
+        domain: subject.domain,
+        queue: subject.queue,
+        job_type: subject.job_type,
+    }))
+}
+
+async fn subject(connection: &mut SqliteConnection, number: i64) -> Outcome<Subject> {
+    let subject = sqlx::query_as!(
+        Subject,
+        r#"SELECT number AS "number!: i64", tenant_id, domain, queue, job_type, status, priority, attempt_count,
+                  available_at, COALESCE(available_at, created_at) AS "due_since!: String", concurrency_key
+           FROM jobs WHERE number = ?1"#,
+        number
+    )
+    .fetch_one(connection)
+    .await?;
+    Ok(subject)
+}
+
+/// Paused, draining.
+async fn queue_doors(connection: &mut SqliteConnection, subject: &Subject) -> Outcome<(bool, bool)> {
+    let row = sqlx::query!(
+        r#"SELECT paused AS "paused: bool", draining AS "draining: bool"
+           FROM job_queue_controls WHERE domain = ?1 AND queue = ?2"#,
+        subject.domain,
+        subject.queue
+    )
+    .fetch_optional(connection)
+    .await?;
+    Ok(row.map_or((false, false), |row| (row.paused, row.draining)))
+}
+
+/// Live workers that serve its queue and can run its type.
+async fn capable_workers(
+    connection: &mut SqliteConnection,
+    subject: &Subject,
+    now: Timestamp,
+) -> Outcome<i64> {
+    let since = now.minus(workers::STALE_AFTER).to_string();
+    let rows = sqlx::query!("SELECT queues, commands FROM job_workers WHERE last_seen_at >= ?1", since)
+        .fetch_all(connection)
+        .await?;
+    let mut capable = 0;
+    for row in rows {
+        let queues: Vec<String> = WORKERS.json("queues", &row.queues)?;
+        let commands: Vec<String> = WORKERS.json("commands", &row.commands)?;
+        let can_run = commands.iter().any(|command| *command == subject.job_type || command == "*");
+        if can_run && workers::serves(&queues, &subject.domain, &subject.queue) {
+            capable += 1;
+        }
+    }
+    Ok(capable)
+}
+
+async fn concurrency_holder(connection: &mut SqliteConnection, subject: &Subject) -> Outcome<Option<i64>> {
+    let holder = sqlx::query_scalar!(
+        r#"SELECT number AS "number!: i64" FROM jobs
+           WHERE tenant_id = ?1 AND domain = ?2 AND job_type = ?3 AND concurrency_key = ?4
+             AND concurrency_key IS NOT NULL AND status IN ('queued', 'processing')
+             AND status = 'processing' AND number <> ?5
+           ORDER BY number LIMIT 1"#,
+        subject.tenant_id,
+        subject.domain,
+        subject.job_type,
+        subject.concurrency_key,
+        subject.number
+    )
+    .fetch_optional(connection)
+    .await?;
+    Ok(holder)
+}
+
+/// Ready jobs of the same tenant and queue that are claimed before it: lane by lane, up to just above the cap.
+async fn ahead_of(
+    connection: &mut SqliteConnection,
+    subject: &Subject,
+    lanes: &[Lane],
+    now: Timestamp,
+) -> Outcome<i64> {
+    let now = now.to_string();
+    let same_queue = lanes.iter().filter(|lane| lane.domain == subject.domain && lane.queue == subject.queue);
+    let mut ahead = 0;
+    for lane in same_queue.filter(|lane| lane.priority <= subject.priority) {
+        let room = AHEAD_CAP + 1 - ahead;
+        if room == 0 {
+            break;
+        }
+        // In a more urgent lane everything that is ready comes first.
+        let (due, number) = if lane.priority < subject.priority {
+            (now.as_str(), i64::MAX)
+        } else {
+            (subject.due_since.as_str(), subject.number)
+        };
+        // The bound by time alone is what the index can use; the row comparison decides among equals.
+        let until = due.min(now.as_str());
+        ahead += sqlx::query_scalar!(
+            r#"SELECT COUNT(*) AS "jobs!: i64" FROM (
+                 SELECT 1 FROM jobs
+                 WHERE status = 'queued' AND tenant_id = ?1 AND domain = ?2 AND queue = ?3 AND job_type = ?4
+                   AND priority = ?5 AND COALESCE(available_at, created_at) <= ?6
+                   AND (COALESCE(available_at, created_at), number) < (?7, ?8)
+                 LIMIT ?9)"#,
+            lane.tenant_id,
+            lane.domain,
+            lane.queue,
+            lane.job_type,
+            lane.priority,
+            until,
+            due,
+            number,
+            room
+        )
+        .fetch_one(&mut *connection)
+        .await?;
+    }
+    Ok(ahead)
+}
