@@ -38,7 +38,7 @@ pub fn Icon(
     d: &'static str,
 ) -> impl IntoView {
     view! {
-        <svg class="icon" viewBox="0 0 24 24" aria-hidden="true">
+        <svg class="icon" width="16" height="16" viewBox="0 0 24 24" aria-hidden="true">
             <path d=d></path>
         </svg>
     }
@@ -49,7 +49,7 @@ pub fn Icon(
 pub fn Brand() -> impl IntoView {
     view! {
         <span class="brand">
-            <svg class="brand-mark" viewBox="0 0 24 24" aria-hidden="true">
+            <svg class="brand-mark" width="22" height="22" viewBox="0 0 24 24" aria-hidden="true">
                 <rect class="brand-frame" x="3" y="4" width="18" height="16" rx="4.5"></rect>
                 <path class="brand-line" d="M7.5 10h9M7.5 14.5h5"></path>
             </svg>

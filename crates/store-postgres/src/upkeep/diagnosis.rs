@@ -118,7 +118,9 @@ async fn ahead_of(connection: &mut PgConnection, subject: &Subject, now: Timesta
                WHERE q.status = 'queued' AND q.tenant_id = $1 AND q.domain = $2 AND q.queue = $3
                  AND q.job_type = l.job_type AND q.priority = l.priority
                  AND COALESCE(q.available_at, q.created_at) <= $7
-                 AND (l.priority < $4 OR (COALESCE(q.available_at, q.created_at), q.number) < ($5, $6))
+                 AND (COALESCE(q.available_at, q.created_at), q.number) <
+                     (CASE WHEN l.priority < $4 THEN $7 ELSE $5 END,
+                      CASE WHEN l.priority < $4 THEN 9223372036854775807 ELSE $6 END)
                ORDER BY COALESCE(q.available_at, q.created_at), q.number LIMIT $8) ready
              WHERE l.priority <= $4
                AND NOT EXISTS (SELECT FROM job_definitions d
