@@ -1,14 +1,17 @@
 //! The dashboard. Pages are rendered on the server and work without script; only what moves is an island.
 //!
-//! The browser's wasm contains the islands, the components they share with the pages, and the server
-//! functions they call. Pages, router and everything that reaches the engine exist only with `ssr`.
+//! The browser's wasm contains the islands and nothing else: it reads the page again when something moved and
+//! changes what is on screen into it. Pages, router and everything that knows jobs exist only with `ssr`.
 
 // Views are deeply nested types.
 #![recursion_limit = "256"]
 
 pub mod components;
 pub mod islands;
+#[cfg(feature = "ssr")]
 pub mod jobs;
+#[cfg(feature = "ssr")]
+pub mod overview;
 #[cfg(feature = "ssr")]
 pub mod pages;
 #[cfg(feature = "ssr")]

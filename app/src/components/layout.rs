@@ -111,7 +111,7 @@ pub fn Layout(
                 {children()}
             </main>
         </div>
-        <Clock now />
+        <Clock now=now.micros() />
     }
 }
 

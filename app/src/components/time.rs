@@ -5,33 +5,12 @@ use super::format;
 use leasehold_types::Timestamp;
 use leptos::prelude::*;
 
-/// The time to count from: on the server the moment the view was read, in the browser the running clock.
-pub fn current(read_at: Timestamp) -> Timestamp {
-    #[cfg(feature = "hydrate")]
-    {
-        let _ = read_at;
-        crate::islands::clock::now()
-    }
-    #[cfg(not(feature = "hydrate"))]
-    read_at
-}
-
-#[cfg(feature = "hydrate")]
-fn minutes_east(at: Timestamp) -> i64 {
-    crate::islands::clock::minutes_east(at)
-}
-
-#[cfg(not(feature = "hydrate"))]
-fn minutes_east(_: Timestamp) -> i64 {
-    0
-}
-
 /// `3 min ago`, the full moment on hover.
 #[component]
 pub fn Ago(at: Timestamp, now: Timestamp) -> impl IntoView {
     view! {
         <time datetime=format::iso(at) title=format::utc(at) data-tick="ago">
-            {format::relative(at, current(now))}
+            {format::relative(at, now)}
         </time>
     }
 }
@@ -41,7 +20,7 @@ pub fn Ago(at: Timestamp, now: Timestamp) -> impl IntoView {
 pub fn At(at: Timestamp) -> impl IntoView {
     view! {
         <time datetime=format::iso(at) title=format::utc(at) data-tick="clock">
-            {format::wall_clock(at, minutes_east(at))}
+            {format::wall_clock(at, 0)}
         </time>
     }
 }
@@ -51,7 +30,7 @@ pub fn At(at: Timestamp) -> impl IntoView {
 pub fn AtMillis(at: Timestamp) -> impl IntoView {
     view! {
         <time datetime=format::iso(at) data-tick="millis">
-            {format::wall_clock_millis(at, minutes_east(at))}
+            {format::wall_clock_millis(at, 0)}
         </time>
     }
 }
@@ -61,7 +40,7 @@ pub fn AtMillis(at: Timestamp) -> impl IntoView {
 pub fn Since(from: Timestamp, now: Timestamp) -> impl IntoView {
     view! {
         <time datetime=format::iso(from) data-tick="since">
-            {format::duration(current(now).seconds_since(from))}
+            {format::duration(now.seconds_since(from))}
         </time>
     }
 }

@@ -6,10 +6,13 @@ use leptos::prelude::*;
 
 /// `now` is the server's moment of rendering.
 #[island]
-pub fn Clock(now: Timestamp) -> impl IntoView {
+pub fn Clock(
+    /// In microseconds.
+    now: i64,
+) -> impl IntoView {
     #[cfg(feature = "hydrate")]
     {
-        browser::start(now);
+        browser::start(Timestamp::from_micros(now));
         super::manners::teach();
     }
     #[cfg(not(feature = "hydrate"))]
@@ -17,7 +20,16 @@ pub fn Clock(now: Timestamp) -> impl IntoView {
 }
 
 #[cfg(feature = "hydrate")]
-pub use browser::{minutes_east, now};
+pub use browser::{now, show_all};
+
+/// The time of day, in the viewer's zone where that is known.
+pub fn here_at(at: Timestamp) -> String {
+    #[cfg(feature = "hydrate")]
+    let zone = browser::minutes_east(at);
+    #[cfg(not(feature = "hydrate"))]
+    let zone = 0;
+    crate::components::format::wall_clock(at, zone)
+}
 
 #[cfg(feature = "hydrate")]
 mod browser {
@@ -54,7 +66,12 @@ mod browser {
         if here().seconds_since(rendered_at).abs() > TRUSTED_SECONDS {
             SERVER_AHEAD.set(rendered_at.micros() - here().micros());
         }
-        // What the server wrote in UTC; what comes later is written in the viewer's zone right away.
+        show_all();
+        set_interval(tick, Duration::from_secs(1));
+    }
+
+    /// What the server wrote in UTC and as of its rendering, in the viewer's zone and as of now.
+    pub fn show_all() {
         each("time[data-tick]", |element, at| {
             let zone = minutes_east(at);
             match element.get_attribute("data-tick").as_deref() {
@@ -64,7 +81,6 @@ mod browser {
             }
         });
         tick();
-        set_interval(tick, Duration::from_secs(1));
     }
 
     fn tick() {
@@ -80,9 +96,9 @@ mod browser {
         let Ok(found) = document().query_selector_all(selector) else { return };
         for i in 0..found.length() {
             let Some(element) = found.item(i).and_then(|n| n.dyn_into::<Element>().ok()) else { continue };
-            let at = element.get_attribute("datetime").and_then(|t| t.parse().ok());
-            if let Some(at) = at {
-                change(&element, at);
+            let at = element.get_attribute("datetime").map_or(f64::NAN, |text| js_sys::Date::parse(&text));
+            if at.is_finite() {
+                change(&element, Timestamp::from_micros((at * 1_000.0) as i64));
             }
         }
     }

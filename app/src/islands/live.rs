@@ -3,13 +3,14 @@
 //! Invariant: listeners hear every event of the tenant in order, or [`Heard::Resync`] when they must read their
 //! view again. The connection rests while the tab is hidden and catches up from its cursor when shown.
 
-use leasehold_types::{LiveEvent, Timestamp};
+use super::refresh::Ping;
+use leasehold_types::Timestamp;
 #[cfg(not(feature = "hydrate"))]
 use leptos::prelude::ArcRwSignal;
 
 #[derive(Clone, PartialEq, Debug)]
 pub enum Heard {
-    Event(Box<LiveEvent>),
+    Event(Ping),
     /// Events were missed: read the view again.
     Resync,
 }
@@ -38,7 +39,6 @@ pub fn connection() -> ArcRwSignal<Connection> {
 pub use browser::{connection, listen};
 
 #[cfg(feature = "hydrate")]
-#[path = "live_browser.rs"]
 mod browser;
 
 /// Asks for something again, soon and never twice at once: events that come close together are one request,

@@ -1,17 +1,10 @@
 //! The light that says whether the page is live. Without script it is not there: the page is then as of now.
 
 use super::live::{Connection, connection};
-use crate::components::time::At;
 use leptos::prelude::*;
 
 #[island]
 pub fn LiveDot() -> impl IntoView {
-    view! { <LiveLight /> }
-}
-
-/// For islands that hold their own heading.
-#[component]
-pub fn LiveLight() -> impl IntoView {
     let state = connection();
     let (for_class, for_text) = (state.clone(), state);
     let class = move || match for_class.get() {
@@ -23,10 +16,10 @@ pub fn LiveLight() -> impl IntoView {
     view! {
         <span class=class role="status">
             {move || match for_text.get() {
-                Connection::Off => ().into_any(),
-                Connection::Live => "Live".into_any(),
-                Connection::Reconnecting => "Reconnecting…".into_any(),
-                Connection::StaleSince(at) => view! { "Stale since " <At at /> }.into_any(),
+                Connection::Off => String::new(),
+                Connection::Live => "Live".to_owned(),
+                Connection::Reconnecting => "Reconnecting…".to_owned(),
+                Connection::StaleSince(at) => format!("Stale since {}", super::clock::here_at(at)),
             }}
         </span>
     }

@@ -1,12 +1,16 @@
 //! Small manners of every page: menus close on a click elsewhere and on Escape, filters apply when changed,
-//! `/` goes to the search field. All of it works without script too, only with one click more.
+//! `/` goes to the search field, logs wrap or not. All of it works without script too, only with one click more.
 
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 use web_sys::{Element, Event, HtmlElement, HtmlFormElement, KeyboardEvent};
 
 pub fn teach() {
-    let _ = window_event_listener_untyped("click", |event| close_menus(target(&event).as_ref()));
+    let _ = window_event_listener_untyped("click", |event| {
+        let clicked = target(&event);
+        close_menus(clicked.as_ref());
+        clicked.filter(|c| c.has_attribute("data-wrap")).inspect(toggle_wrap);
+    });
     let _ = window_event_listener_untyped("keydown", |event| {
         if let Some(event) = event.dyn_ref::<KeyboardEvent>() {
             pressed(event);
@@ -17,6 +21,16 @@ pub fn teach() {
 
 fn target(event: &Event) -> Option<Element> {
     event.target().and_then(|t| t.dyn_into().ok())
+}
+
+/// Long lines of the log beside the button wrap, or scroll sideways.
+fn toggle_wrap(button: &Element) {
+    let wrapped = button.get_attribute("aria-pressed").as_deref() != Some("true");
+    let _ = button.set_attribute("aria-pressed", if wrapped { "true" } else { "false" });
+    let log = button.closest("details").ok().flatten().and_then(|d| d.query_selector(".log").ok().flatten());
+    if let Some(log) = log {
+        log.set_class_name(if wrapped { "log" } else { "log log-nowrap" });
+    }
 }
 
 /// Closes every open menu that the click was not in.

@@ -1,11 +1,11 @@
-//! What moves. Each island renders on the server like any component and comes alive in the browser.
+//! What moves. Pages are rendered by the server alone; the islands keep them true in the browser.
 
 pub mod clock;
-pub mod job_live;
-pub mod jobs_table;
 pub mod live;
 pub mod live_dot;
 #[cfg(feature = "hydrate")]
 mod manners;
-pub mod overview_live;
+#[cfg(feature = "hydrate")]
+mod morph;
+pub mod refresh;
 pub mod theme;

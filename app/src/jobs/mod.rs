@@ -1,11 +1,8 @@
-//! Jobs on the dashboard: reading them, acting on them, and telling their story.
+//! Jobs on the dashboard: showing them, acting on them, and telling their story.
 
-pub mod reads;
-pub mod timeline;
-
-#[cfg(feature = "ssr")]
 pub mod actions;
-#[cfg(feature = "ssr")]
+pub mod detail;
 pub mod query;
-#[cfg(feature = "ssr")]
 pub mod schema;
+pub mod table;
+pub mod timeline;

@@ -3,7 +3,8 @@
 use super::{asked, page, param};
 use crate::{
     components::layout::{Frame, Here, Layout},
-    islands::job_live::{JobLive, OpenForm},
+    islands::refresh::Refresh,
+    jobs::detail::{JobParts, OpenForm},
     ssr::{self, Flash},
 };
 use leasehold_types::Problem;
@@ -23,9 +24,13 @@ pub fn JobPage() -> impl IntoView {
             let title = format!("#{} {}", detail.row.number, detail.row.job_type);
             let (slug, may_operate) = (frame.slug(), frame.may_operate);
             let form = open_form(&frame.flash, &wanted);
+            let (live, cursor, number) = (slug.clone(), detail.cursor, detail.row.number);
             view! {
                 <Layout frame here=Here::Jobs title>
-                    <JobLive slug detail may_operate form />
+                    <div id="job" class="live-part" data-live="">
+                        <JobParts slug detail may_operate form />
+                    </div>
+                    <Refresh slug=live cursor job=Some(number) url=None pause=200 news=None />
                 </Layout>
             }
             .into_any()

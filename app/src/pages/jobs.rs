@@ -11,8 +11,8 @@ use crate::{
         layout::{Frame, Here, Layout, PageHead},
         notice::Empty,
     },
-    islands::jobs_table::JobsTable,
-    jobs::query::JobsQuery,
+    islands::refresh::{News, Refresh},
+    jobs::{query::JobsQuery, table::JobsTable},
     ssr,
 };
 use leasehold_types::{
@@ -156,17 +156,33 @@ fn table(slug: String, query: &JobsQuery, page: JobsPage, may_operate: bool) -> 
     });
     let empty = page.rows.is_empty().then(|| nothing(&slug, query, may_operate));
     let class = if page.rows.is_empty() { "jobs-list jobs-list-empty" } else { "jobs-list" };
-    let (filter, first_page) = (query.filter.clone(), query.before.is_none());
+    let (live, cursor, highest) = (slug.clone(), page.cursor, page.rows.first().map_or(0, |r| r.number));
+    // The same rows again, also when newer ones have come: those are announced instead.
+    let same_rows = format!("{here}{}", query.before(query.before.unwrap_or(highest + 1)).to_search());
+    let own = format!("{here}{}", query.to_search());
     view! {
         <div class=class>
-            <JobsTable slug page filter query=query.to_search() may_operate first_page />
+            <JobsTable slug page href=own may_operate />
         </div>
+        <Refresh slug=live cursor job=None url=Some(same_rows) pause=500 news=news(query, highest) />
         {empty}
         <nav class="pager" aria-label="Pages">
             {newest}
             {older}
         </nav>
     }
+}
+
+/// New jobs belong on the first page; free text cannot be judged in the browser, so such a list announces none.
+fn news(query: &JobsQuery, newest: i64) -> Option<News> {
+    let filter = &query.filter;
+    (query.before.is_none() && filter.q.is_none()).then(|| News {
+        newest,
+        statuses: filter.statuses.iter().map(ToString::to_string).collect(),
+        job_type: filter.job_type.clone(),
+        queue: filter.queue.clone(),
+        domain: filter.domain.clone(),
+    })
 }
 
 /// "Nothing here" and "the filters hide everything" are different.

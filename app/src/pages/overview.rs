@@ -7,7 +7,8 @@ use crate::{
         layout::{Frame, Here, Layout, PageHead},
         notice::Empty,
     },
-    islands::overview_live::OverviewLive,
+    islands::refresh::Refresh,
+    overview::OverviewParts,
     ssr,
 };
 use leptos::prelude::*;
@@ -23,6 +24,7 @@ pub fn OverviewPage() -> impl IntoView {
         },
         |(frame, overview)| {
             let slug = frame.slug();
+            let (live, cursor) = (slug.clone(), overview.cursor);
             let new_job = frame.may_operate.then(|| new_job_link(&slug));
             let first = overview.cards.is_empty().then(|| no_jobs_yet(&slug, frame.may_operate));
             view! {
@@ -30,8 +32,11 @@ pub fn OverviewPage() -> impl IntoView {
                     <PageHead title="Overview" live=true>
                         {new_job}
                     </PageHead>
-                    {first}
-                    <OverviewLive slug overview />
+                    <div id="overview" data-live="">
+                        {first}
+                        <OverviewParts slug overview />
+                    </div>
+                    <Refresh slug=live cursor job=None url=None pause=700 news=None />
                 </Layout>
             }
             .into_any()

@@ -3,6 +3,7 @@
 
 mod enqueue;
 mod people;
+mod upkeep;
 
 use crate::{
     clock::Clock,

@@ -1,14 +1,9 @@
-//! One job, live: heading, progress, attempts with their logs, timeline, details.
-//!
-//! Progress moves at once with its event; anything that changes the story is read again. Logs live in signals of
-//! their own, so a moving bar does not touch a thousand lines.
+//! One job: heading, progress, attempts with their logs, timeline, details.
 
 mod actions;
 mod attempts;
 mod facts;
-mod follow;
 
-use super::live_dot::LiveLight;
 use crate::{
     components::{
         badge::{Badge, Tone},
@@ -16,20 +11,20 @@ use crate::{
         icon::{self, Icon},
         json::JsonTree,
         progress::{Bar, StageBar},
-        time::{Ago, current},
+        time::Ago,
     },
+    islands::live_dot::LiveDot,
     jobs::timeline::why_it_waits,
 };
 use actions::Actions;
 pub use actions::OpenForm;
 use attempts::Attempts;
 use facts::{Details, Timeline, Trail};
-use follow::Story;
 use leasehold_types::{JobStatus, view::JobDetail};
 use leptos::prelude::*;
 
-#[island]
-pub fn JobLive(
+#[component]
+pub fn JobParts(
     slug: String,
     detail: JobDetail,
     may_operate: bool,
@@ -38,9 +33,8 @@ pub fn JobLive(
 ) -> impl IntoView {
     let stages = detail.stages.clone();
     let payload = detail.payload.clone();
-    let story = Story::new(detail);
-    follow::follow(&slug, &story);
-    let job = story.job;
+    let attempts = detail.attempts.clone();
+    let job = RwSignal::new(detail);
     let result = Memo::new(move |_| job.with(|j| j.result.clone()));
     view! {
         <Heading slug=slug.clone() job />
@@ -48,7 +42,7 @@ pub fn JobLive(
         <ProgressCard job stages />
         <div class="columns">
             <div class="column">
-                <Attempts story />
+                <Attempts job attempts />
                 {move || result.get().map(|value| json_card("Result", value))}
                 {json_card("Payload", payload)}
             </div>
@@ -66,7 +60,7 @@ fn Heading(slug: String, job: RwSignal<JobDetail>) -> impl IntoView {
     let (number, kind) = job.with_untracked(|j| (j.row.number, j.row.job_type.clone()));
     let badge = Memo::new(move |_| {
         job.with(|j| {
-            let tone = Tone::of(&j.row, current(j.now));
+            let tone = Tone::of(&j.row, j.now);
             let of = format!("{} · attempt {} of {}", tone.label(), j.row.attempt_count, j.row.max_attempts);
             (tone, if tone == Tone::Running { of } else { tone.label().to_owned() })
         })
@@ -88,14 +82,14 @@ fn Heading(slug: String, job: RwSignal<JobDetail>) -> impl IntoView {
                     view! { <Badge tone label /> }
                 }}
             </span>
-            <LiveLight />
+            <LiveDot />
         </div>
     }
 }
 
 #[component]
 fn ProgressCard(job: RwSignal<JobDetail>, stages: Vec<leasehold_types::Stage>) -> impl IntoView {
-    let bar = Memo::new(move |_| job.with(|j| Bar::of(&j.row, Tone::of(&j.row, current(j.now)))));
+    let bar = Memo::new(move |_| job.with(|j| Bar::of(&j.row, Tone::of(&j.row, j.now))));
     let headline = move || {
         bar.with(|b| match (&b.stage, b.tone) {
             (_, Tone::Completed) => "Completed".to_owned(),
@@ -122,11 +116,11 @@ fn ProgressCard(job: RwSignal<JobDetail>, stages: Vec<leasehold_types::Stage>) -
 #[component]
 fn Waiting(job: RwSignal<JobDetail>) -> impl IntoView {
     let why = Memo::new(move |_| {
-        job.with(|j| why_it_waits(j, current(j.now)).map(|text| (text, j.row.available_at, j.now)))
+        job.with(|j| why_it_waits(j, j.now).map(|text| (text, j.row.available_at, j.now)))
     });
     move || {
         why.get().map(|(text, at, now)| {
-            let at = at.filter(|at| *at > current(now));
+            let at = at.filter(|at| *at > now);
             let moment = at.map(|at| view! { ": " <Ago at now /> ", at " {format::utc(at)} });
             view! {
                 <p class="hint-line">

@@ -5,7 +5,7 @@ use crate::components::{
     format,
     icon::{self, Icon},
     spark::{ShareBar, Sparkline},
-    time::{Since, current},
+    time::Since,
 };
 use leasehold_types::{
     Timestamp,
@@ -39,9 +39,9 @@ fn warnings(overview: &Overview) -> Vec<String> {
         .filter(|card| card.unserved)
         .map(|card| {
             let waiting = format::plural(card.queued + card.scheduled, "job waits", "jobs wait");
-            let age = card.oldest_queued_at.map(|at| {
-                format!(", the oldest for {}", format::duration(current(overview.now).seconds_since(at)))
-            });
+            let age = card
+                .oldest_queued_at
+                .map(|at| format!(", the oldest for {}", format::duration(overview.now.seconds_since(at))));
             let age = age.unwrap_or_default();
             format!("No live worker serves {} / {}: {waiting}{age}.", card.domain, card.queue)
         })

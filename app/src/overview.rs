@@ -1,4 +1,4 @@
-//! The overview: what waits, what runs, what broke. Progress moves at once, everything else is read again.
+//! The overview: what waits, what runs, what broke.
 
 mod cards;
 
@@ -7,7 +7,7 @@ use crate::components::{
     format,
     icon::{self, Icon},
     progress::MiniBar,
-    time::{Ago, Since, current},
+    time::{Ago, Since},
 };
 use cards::{Cards, Throughput, Warnings};
 use leasehold_types::{
@@ -16,10 +16,9 @@ use leasehold_types::{
 };
 use leptos::prelude::*;
 
-#[island]
-pub fn OverviewLive(slug: String, overview: Overview) -> impl IntoView {
+#[component]
+pub fn OverviewParts(slug: String, overview: Overview) -> impl IntoView {
     let overview = RwSignal::new(overview);
-    follow(&slug, overview);
     view! {
         <Warnings overview />
         <Cards slug=slug.clone() overview />
@@ -125,7 +124,7 @@ fn failure_row(slug: &str, row: &JobRow, now: leasehold_types::Timestamp) -> imp
                         {row.error_code.clone().map(|code| view! { <code>{code}</code> " · " })} <Ago at now />
                     </span>
                 </span>
-                <Badge tone=Tone::of(row, current(now)) />
+                <Badge tone=Tone::of(row, now) />
             </a>
         </li>
     }
@@ -138,37 +137,4 @@ fn quiet(icon: &'static str, text: &'static str) -> impl IntoView {
             {text}
         </p>
     }
-}
-
-#[cfg(not(feature = "hydrate"))]
-fn follow(_slug: &str, _overview: RwSignal<Overview>) {}
-
-#[cfg(feature = "hydrate")]
-fn follow(slug: &str, view: RwSignal<Overview>) {
-    use crate::{
-        islands::live::{self, Heard, again::Again},
-        jobs::reads::overview,
-    };
-    use leasehold_types::LiveKind;
-    use std::time::Duration;
-
-    let for_read = slug.to_owned();
-    let read = Again::new(Duration::from_secs(1), move || {
-        let slug = for_read.clone();
-        async move {
-            if let Ok(fresh) = overview(slug).await {
-                view.set(fresh);
-            }
-        }
-    });
-    live::listen(slug, view.with_untracked(|o| o.cursor), move |heard| match heard {
-        Heard::Event(event) if event.kind == LiveKind::Progress => view.update(|o| {
-            if let Some(row) = o.running.iter_mut().find(|r| r.number == event.number) {
-                row.progress = row.progress.max(event.progress);
-                row.stage.clone_from(&event.stage);
-            }
-        }),
-        Heard::Event(event) if !event.kind.moves_state() => {}
-        _ => read.soon(),
-    });
 }

@@ -3,7 +3,7 @@
 use crate::{
     components::{
         format,
-        time::{Ago, At, Since, current},
+        time::{Ago, At, Since},
     },
     jobs::timeline::{Step, steps},
 };
@@ -16,7 +16,7 @@ use leptos::prelude::*;
 
 #[component]
 pub fn Timeline(job: RwSignal<JobDetail>) -> impl IntoView {
-    let story = Memo::new(move |_| job.with(|j| (steps(j, current(j.now)), j.now)));
+    let story = Memo::new(move |_| job.with(|j| (steps(j, j.now), j.now)));
     view! {
         <section class="card">
             <h2>"Timeline"</h2>

@@ -1,8 +1,7 @@
 //! The `EventSource` behind [`super`], its reconnects and its rests.
 
 use super::{Connection, Heard};
-use crate::islands::clock;
-use leasehold_types::LiveEvent;
+use crate::islands::{clock, refresh::Ping};
 use leptos::{leptos_dom::helpers::TimeoutHandle, prelude::*};
 use std::{cell::RefCell, rc::Rc, time::Duration};
 use wasm_bindgen::{JsCast, closure::Closure};
@@ -110,10 +109,10 @@ fn greeted() {
 
 fn received(event: &Event) {
     let Some(text) = event.dyn_ref::<MessageEvent>().and_then(|m| m.data().as_string()) else { return };
-    match serde_json::from_str::<LiveEvent>(&text) {
+    match serde_json::from_str::<Ping>(&text) {
         Ok(event) => {
             with_hub(|hub| hub.after = hub.after.max(Some(event.id)));
-            tell(&Heard::Event(Box::new(event)));
+            tell(&Heard::Event(event));
         }
         // A newer server may say things this page does not know; reading the view again is always right.
         Err(_) => tell(&Heard::Resync),

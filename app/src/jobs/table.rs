@@ -1,40 +1,33 @@
 //! The jobs table. Roles are spelled out because narrow screens show its rows as cards, and a browser forgets
 //! what a table row is once it is laid out as something else. Rows on screen change in place; new ones are announced, never pushed in above what is read.
 
-mod changes;
-
 use crate::components::{
     badge::{Badge, Tone},
     format,
     progress::MiniBar,
-    time::{Ago, Since, current},
+    time::{Ago, Since},
 };
-pub use changes::Screen;
 use leasehold_types::{
-    JobFilter, JobStatus, Timestamp,
+    JobStatus, Timestamp,
     id::short_worker,
     view::{JobRow, JobsPage},
 };
 use leptos::prelude::*;
 
-#[island]
+#[component]
 pub fn JobsTable(
     slug: String,
     page: JobsPage,
-    filter: JobFilter,
-    /// The page's own query string, to read it again with.
-    query: String,
+    /// The page's own address, to load it again with.
+    href: String,
     may_operate: bool,
-    /// New jobs belong on this page.
-    first_page: bool,
 ) -> impl IntoView {
-    let cursor = page.cursor;
-    let screen = RwSignal::new(Screen::new(page, filter, first_page));
-    changes::follow(&slug, &query, cursor, screen);
-    let numbers = Memo::new(move |_| screen.with(|s| s.rows.iter().map(|r| r.number).collect::<Vec<_>>()));
-    let href = format!("/t/{slug}/jobs{query}");
+    let now = page.now;
+    let rows = page.rows.into_iter().map(|row| job_row(row, now, &slug, may_operate)).collect_view();
     view! {
-        <NewJobs screen href />
+        <div class="new-jobs" role="status">
+            <a class="button button-small" id="new-jobs" href=href hidden=true></a>
+        </div>
         <div class="table-frame">
             <table class="table jobs-table" role="table">
                 <caption class="visually-hidden">"Jobs, newest first"</caption>
@@ -53,71 +46,40 @@ pub fn JobsTable(
                         </th>
                     </tr>
                 </thead>
-                <tbody role="rowgroup">
-                    <For
-                        each=move || numbers.get()
-                        key=|number| *number
-                        children=move |number| view! { <Row screen number slug=slug.clone() may_operate /> }
-                    />
+                <tbody role="rowgroup" id="jobs-rows" data-live="">
+                    {rows}
                 </tbody>
             </table>
         </div>
     }
 }
 
-#[component]
-fn NewJobs(screen: RwSignal<Screen>, href: String) -> impl IntoView {
-    let fresh = Memo::new(move |_| screen.with(|s| s.fresh.len()));
-    view! {
-        <div class="new-jobs" role="status">
-            {move || {
-                let href = href.clone();
-                (fresh.get() > 0)
-                    .then(|| {
-                        view! {
-                            <a class="button button-small" href=href>
-                                {format::plural(fresh.get() as i64, "new job", "new jobs")}
-                            </a>
-                        }
-                    })
-            }}
-        </div>
-    }
-}
-
-#[component]
-fn Row(screen: RwSignal<Screen>, number: i64, slug: String, may_operate: bool) -> impl IntoView {
-    let row = Memo::new(move |_| {
-        screen.with(|s| s.rows.iter().find(|r| r.number == number).map(|r| (r.clone(), s.now)))
-    });
-    let kind = row.with_untracked(|r| r.as_ref().map(|(r, _)| r.job_type.clone()).unwrap_or_default());
-    let queue = row.with_untracked(|r| r.as_ref().map(|(r, _)| r.queue.clone()).unwrap_or_default());
+fn job_row(row: JobRow, now: Timestamp, slug: &str, may_operate: bool) -> impl IntoView + use<> {
+    let number = row.number;
     let href = format!("/t/{slug}/jobs/{number}");
-    let cell = move |show: fn(&JobRow, Timestamp) -> AnyView| move || row.get().map(|(r, now)| show(&r, now));
+    let action = may_operate.then(|| action(slug, &row));
     view! {
-        <tr role="row">
+        <tr role="row" data-key=number>
             <th role="rowheader" scope="row" class="job-cell">
                 <a href=href.clone()>"#" {number}</a>
             </th>
             <td role="cell" class="type-cell">
-                <a href=href.clone()>{kind}</a>
-                <span class="muted queue-name">{queue}</span>
+                <a href=href.clone()>{row.job_type.clone()}</a>
+                <span class="muted queue-name">{row.queue.clone()}</span>
             </td>
-            <td role="cell" class="state-cell">{cell(status)}</td>
-            <td role="cell" class="wide number-cell">{cell(attempts)}</td>
-            <td role="cell" class="muted queued-cell">{cell(queued)}</td>
-            <td role="cell" class="muted wide">{cell(started)}</td>
-            <td role="cell" class="middling number-cell">{cell(duration)}</td>
-            <td role="cell" class="muted wide">{cell(worker)}</td>
-            <td role="cell" class="middling action-cell">
-                {move || may_operate.then(|| row.get().map(|(r, _)| action(&slug, &r)))}
-            </td>
+            <td role="cell" class="state-cell">{status(&row, now)}</td>
+            <td role="cell" class="wide number-cell">{attempts(&row, now)}</td>
+            <td role="cell" class="muted queued-cell">{queued(&row, now)}</td>
+            <td role="cell" class="muted wide">{started(&row, now)}</td>
+            <td role="cell" class="middling number-cell">{duration(&row, now)}</td>
+            <td role="cell" class="muted wide">{worker(&row, now)}</td>
+            <td role="cell" class="middling action-cell">{action}</td>
         </tr>
     }
 }
 
 fn status(row: &JobRow, now: Timestamp) -> AnyView {
-    let tone = Tone::of(row, current(now));
+    let tone = Tone::of(row, now);
     let label = format!("Progress of job {}", row.number);
     let bar = (row.status == JobStatus::Processing).then(|| view! { <MiniBar percent=row.progress label /> });
     let stage = row.stage.clone().filter(|_| row.status == JobStatus::Processing);

@@ -1,6 +1,5 @@
 //! One block per attempt, newest first: how it went, where, and what it printed.
 
-use super::follow::Story;
 use crate::components::{
     badge::{Badge, Tone},
     format,
@@ -15,53 +14,42 @@ use leasehold_types::{
 use leptos::prelude::*;
 
 #[component]
-pub fn Attempts(story: Story) -> impl IntoView {
-    let job = story.job;
-    let numbers =
-        Memo::new(move |_| job.with(|j| j.attempts.iter().rev().map(|a| a.attempt).collect::<Vec<_>>()));
+pub fn Attempts(job: RwSignal<JobDetail>, attempts: Vec<AttemptView>) -> impl IntoView {
+    let now = job.with_untracked(|j| j.now);
+    let newest = attempts.last().map(|a| a.attempt);
+    let none = attempts.is_empty().then(|| {
+        view! {
+            <section class="card card-quiet" data-key="no-attempt">
+                <h2>"Attempts"</h2>
+                <p class="muted">"No worker has taken this job yet."</p>
+            </section>
+        }
+    });
+    let blocks = attempts.into_iter().rev().map(|attempt| {
+        let is_newest = newest == Some(attempt.attempt);
+        view! { <Attempt job attempt now is_newest /> }
+    });
     view! {
-        <For
-            each=move || numbers.get()
-            key=|number| *number
-            children=move |number| view! { <Attempt story=story.clone() number newest=numbers /> }
-        />
-        {move || {
-            numbers
-                .with(Vec::is_empty)
-                .then(|| {
-                    view! {
-                        <section class="card card-quiet">
-                            <h2>"Attempts"</h2>
-                            <p class="muted">"No worker has taken this job yet."</p>
-                        </section>
-                    }
-                })
-        }}
+        {blocks.collect_view()}
+        {none}
     }
 }
 
 #[component]
-fn Attempt(story: Story, number: i32, newest: Memo<Vec<i32>>) -> impl IntoView {
-    let job = story.job;
-    let attempt = Memo::new(move |_| {
-        job.with(|j| j.attempts.iter().find(|a| a.attempt == number).map(|a| (a.clone(), j.now)))
-    });
-    let running = Signal::derive(move || {
-        attempt.with(|a| a.as_ref().is_some_and(|(a, _)| a.outcome == AttemptOutcome::Running))
-    });
-    let log = story.log(number);
-    let is_newest = newest.with_untracked(|all| all.first() == Some(&number));
+fn Attempt(job: RwSignal<JobDetail>, attempt: AttemptView, now: Timestamp, is_newest: bool) -> impl IntoView {
+    let number = attempt.attempt;
+    let running = attempt.outcome == AttemptOutcome::Running;
     view! {
-        <section class="card attempt" aria-label=format!("Attempt {number}")>
+        <section class="card attempt" aria-label=format!("Attempt {number}") data-key=format!("attempt-{number}")>
             <div class="attempt-head">
                 <h2>"Attempt " {number}</h2>
-                {move || attempt.get().map(|(attempt, now)| outcome(&attempt, now))}
+                {outcome(&attempt, now)}
             </div>
-            {move || attempt.get().and_then(|(attempt, _)| error(&attempt))}
+            {error(&attempt)}
             <Backoff job number />
             <details class="attempt-log" open=is_newest>
                 <summary>"Log"</summary>
-                <LogBox lines=log label=format!("Log of attempt {number}") open_ended=running />
+                <LogBox lines=attempt.logs label=format!("Log of attempt {number}") open_ended=running />
             </details>
         </section>
     }
