@@ -26,7 +26,7 @@ pub fn JobsTable(
     let rows = page.rows.into_iter().map(|row| job_row(row, now, &slug, may_operate)).collect_view();
     view! {
         <div class="new-jobs" role="status">
-            <a class="button button-small" id="new-jobs" href=href hidden=true></a>
+            <a class="button button-small" id="new-jobs" href=href hidden=true>"New jobs"</a>
         </div>
         <div class="table-frame">
             <table class="table jobs-table" role="table">
