@@ -5,10 +5,12 @@
 //! missing id. It may pass once that id can no longer appear, and this is how it knows:
 //!
 //! Every statement that inserts events has written (or locked) a job row before it draws the event's number, so
-//! its transaction already has an id. A missing number below one that is visible was drawn earlier still: its
-//! transaction's id lies below the `xmax` of the snapshot in which the gap is seen. When a later snapshot's
+//! its transaction already has an id. A missing number below one that is visible was drawn earlier still, so
+//! a transaction id drawn *after* the gap was seen is larger than the missing one's. When a later snapshot's
 //! `xmin` has reached that mark, every such transaction is over, and what that very snapshot does not show was
-//! rolled back (or pruned). Keep this in mind when adding a statement: **first the job, then the event**.
+//! rolled back (or pruned). A snapshot's `xmax` would not do as the mark: it is one past the newest transaction
+//! that has *ended*, and the one we wait for may be newer and still running.
+//! Keep this in mind when adding a statement: **first the job, then the event**.
 
 use crate::{
     PostgresStore,
@@ -45,7 +47,6 @@ struct EventRecord {
     created_at: OffsetDateTime,
     /// Of the snapshot it was read in.
     xmin: i64,
-    xmax: i64,
 }
 
 /// What only some kinds carry.
@@ -88,7 +89,6 @@ impl EventRecord {
 struct End {
     newest: i64,
     xmin: i64,
-    xmax: i64,
 }
 
 impl PostgresStore {
@@ -101,7 +101,7 @@ impl PostgresStore {
         let mut events = Vec::with_capacity(rows.len());
         for row in rows {
             let expected = cursor.after + 1;
-            if row.id != expected && !may_pass(&mut cursor.gap, expected, &row) {
+            if row.id != expected && !self.may_pass(&mut cursor.gap, expected, row.xmin).await? {
                 break;
             }
             cursor.gap = None;
@@ -135,8 +135,7 @@ impl PostgresStore {
             r#"WITH seen AS MATERIALIZED (SELECT pg_current_snapshot() AS snapshot)
                SELECT e.id, e.tenant_id, e.job_number, e.domain, e.queue, e.job_type, e.kind, e.status, e.attempt,
                       e.progress, e.attrs, e.created_at,
-                      pg_snapshot_xmin(seen.snapshot)::text::bigint AS "xmin!",
-                      pg_snapshot_xmax(seen.snapshot)::text::bigint AS "xmax!"
+                      pg_snapshot_xmin(seen.snapshot)::text::bigint AS "xmin!"
                FROM seen CROSS JOIN job_events e
                WHERE e.id > $1 AND e.id <= $2 AND ($3::uuid IS NULL OR e.tenant_id = $3)
                ORDER BY e.id LIMIT $4"#,
@@ -154,8 +153,7 @@ impl PostgresStore {
         sqlx::query_as!(
             End,
             r#"SELECT COALESCE((SELECT max(id) FROM job_events), 0) AS "newest!",
-                      pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS "xmin!",
-                      pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS "xmax!""#
+                      pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS "xmin!""#
         )
         .fetch_one(&self.work)
         .await
@@ -165,15 +163,14 @@ impl PostgresStore {
     /// Waits a moment for the transactions that are open now. If one of them takes long, the reader starts
     /// further back, before the first missing id, and finds its way from there.
     pub(crate) async fn tail(&self) -> StoreResult<i64> {
-        let first = self.end_of_outbox().await?;
-        let mut xmin = first.xmin;
+        let newest = self.end_of_outbox().await?.newest;
+        let mark = self.draw_xid().await?;
         for _ in 0..TAIL_LOOKS {
-            if xmin >= first.xmax {
-                self.horizon.fetch_max(first.newest, Ordering::AcqRel);
-                return Ok(first.newest);
+            if self.end_of_outbox().await?.xmin >= mark {
+                self.horizon.fetch_max(newest, Ordering::AcqRel);
+                return Ok(newest);
             }
             tokio::time::sleep(TAIL_PAUSE).await;
-            xmin = self.end_of_outbox().await?.xmin;
         }
         sqlx::query_scalar!(
             r#"SELECT COALESCE(
@@ -188,13 +185,30 @@ impl PostgresStore {
 
     /// For views: an id below which everything is visible to statements that start after this call.
     pub(crate) async fn safe_cursor(&self) -> StoreResult<i64> {
-        let end = self.end_of_outbox().await?;
-        if end.xmin >= end.xmax {
-            self.horizon.fetch_max(end.newest, Ordering::AcqRel);
-        }
         match self.horizon.load(Ordering::Acquire) {
-            0 if end.newest > 0 => self.tail().await,
+            0 => self.tail().await,
             known => Ok(known),
+        }
+    }
+
+    /// A transaction id larger than every one drawn before.
+    async fn draw_xid(&self) -> StoreResult<i64> {
+        sqlx::query_scalar!(r#"SELECT pg_current_xact_id()::text::bigint AS "xid!""#)
+            .fetch_one(&self.work)
+            .await
+            .map_err(database)
+    }
+
+    /// Whether the ids from `expected` on, missing in a snapshot with this `xmin`, can no longer appear. The first
+    /// time a gap is seen, its mark is drawn and the answer is no.
+    async fn may_pass(&self, gap: &mut Option<OutboxGap>, expected: i64, xmin: i64) -> StoreResult<bool> {
+        match gap {
+            Some(known) if known.first_missing == expected => Ok(xmin >= known.until_xid),
+            _ => {
+                let until_xid = self.draw_xid().await?;
+                *gap = Some(OutboxGap { first_missing: expected, until_xid });
+                Ok(false)
+            }
         }
     }
 
@@ -204,12 +218,4 @@ impl PostgresStore {
             .await
             .map_err(database)
     }
-}
-
-/// Whether the ids from `expected` up to the row can no longer appear; remembers the gap until then.
-fn may_pass(gap: &mut Option<OutboxGap>, expected: i64, row: &EventRecord) -> bool {
-    let fresh = OutboxGap { first_missing: expected, until_xid: row.xmax };
-    let known = gap.filter(|g| g.first_missing == expected).unwrap_or(fresh);
-    *gap = Some(known);
-    row.xmin >= known.until_xid
 }

@@ -92,6 +92,30 @@ async fn a_rolled_back_event_holds_nobody_up_for_long() {
     assert_eq!(tokio::time::timeout(PATIENCE, passed).await.unwrap(), [missing + 1]);
 }
 
+/// The writer of the missing event has a larger transaction id than the one that ended: a snapshot's `xmax` lies
+/// below it, so a horizon built on that would pass the gap at once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_writer_newer_than_the_last_that_ended_is_waited_for() {
+    let (b, url) = bench().await;
+    // Two, because each writer holds its job's row until it ends.
+    let (job, other) = (b.create(b.job(b.a)).await.number, b.create(b.job(b.a)).await.number);
+    let mut cursor = OutboxCursor { after: b.store.outbox_tail().await.unwrap(), gap: None };
+    let mut older = PgConnection::connect(&url).await.unwrap();
+    let mut older = older.begin().await.unwrap();
+    sqlx::query("SELECT pg_current_xact_id()").execute(&mut *older).await.unwrap();
+    let mut newer = PgConnection::connect(&url).await.unwrap();
+    let mut newer = newer.begin().await.unwrap();
+    let missing = write_event(&mut newer, job).await;
+    let visible = write_event(&mut older, other).await;
+    older.commit().await.unwrap();
+    assert!(missing < visible);
+    for _ in 0..20 {
+        assert!(ids(&b, &mut cursor).await.is_empty(), "the reader passed an event that was still to come");
+    }
+    newer.commit().await.unwrap();
+    assert_eq!(ids(&b, &mut cursor).await, [missing, visible]);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_view_never_claims_to_contain_an_event_that_is_still_to_come() {
     let (b, url) = bench().await;
