@@ -47,7 +47,7 @@ async fn ordeal(url: &str, folder: &std::path::Path, mut server: Option<&mut Scr
         }
     }
     fleet.stop_enqueueing();
-    verdict::until_drained(store.as_ref(), tenant, Instant::now() + Duration::from_secs(240)).await;
+    verdict::until_drained(store.as_ref(), tenant, Instant::now() + Duration::from_secs(60)).await;
     fleet.stop();
     verdict::holds(store.as_ref(), folder, tenant, follower).await;
 }
