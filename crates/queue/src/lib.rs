@@ -16,6 +16,7 @@ pub mod hub;
 pub mod params;
 pub mod payload;
 pub mod progress;
+pub mod quota;
 pub mod scope;
 pub mod store;
 pub mod transition;

@@ -5,6 +5,7 @@
 
 pub mod filter;
 pub mod id;
+pub mod limits;
 pub mod live;
 pub mod problem;
 pub mod stage;
@@ -14,6 +15,7 @@ pub mod view;
 
 pub use filter::{JobFilter, Page, PageRequest};
 pub use id::{DefinitionId, JobId, JobRef, KeyId, LeaseId, TenantId, UserId, WorkerId};
+pub use limits::{DefinitionLimits, KeyMode, TenantLimits};
 pub use live::{LiveEvent, LiveKind};
 pub use problem::{FieldError, Problem, ProblemCode};
 pub use stage::Stage;
