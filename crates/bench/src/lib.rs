@@ -21,10 +21,9 @@ use subject::Subject;
 
 pub type BenchResult<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct BenchOptions {
-    /// Fits into two minutes.
-    pub quick: bool,
+    pub sizes: Sizes,
     /// A server to use instead of a throw-away one; a database of its own is made there and dropped.
     pub postgres: Option<String>,
     /// Only this store: `postgres` or `sqlite`.
@@ -33,7 +32,7 @@ pub struct BenchOptions {
 
 /// Runs everything, telling `say` what it is at.
 pub async fn run(options: BenchOptions, say: impl Fn(&str)) -> BenchResult<Report> {
-    let sizes = if options.quick { Sizes::quick() } else { Sizes::full() };
+    let sizes = options.sizes;
     let wanted = |name: &str| options.only.as_deref().is_none_or(|only| only == name);
     let mut report = Report { postgres: None, sqlite: None };
     if wanted("postgres") {
@@ -51,15 +50,24 @@ pub async fn run(options: BenchOptions, say: impl Fn(&str)) -> BenchResult<Repor
 
 async fn measure(subject: &Subject, sizes: &Sizes, say: &impl Fn(&str)) -> BenchResult<Figures> {
     let name = subject.name();
-    say(&format!("{name}: the limit by plain SQL"));
     let limit = subject.limit(sizes).await?;
-    say(&format!("{name}: enqueue and drain"));
+    say(&format!("{name}: plain SQL claims and finishes {:.0} jobs a second", limit.drain_batched));
     let ours = drain::measure(subject, sizes).await?;
-    say(&format!("{name}: pick-up latency"));
+    say(&format!("{name}: ours drains {:.0} a second, enqueues {:.0} in bulk", ours.drain, ours.bulk));
     let pickup = latency::measure(subject, sizes).await?;
-    say(&format!("{name}: fairness"));
+    say(&format!(
+        "{name}: a job is picked up after {:.2} ms, one commit takes {:.2} ms",
+        pickup.p50, limit.commit_ms
+    ));
     let fairness = fairness::measure(subject, sizes).await?;
-    say(&format!("{name}: pages at {} and {} jobs", sizes.pages_small, sizes.pages_large));
+    say(&format!(
+        "{name}: ten jobs take {:.1} ms, beside a backlog {:.1} ms",
+        fairness.idle_ms, fairness.busy_ms
+    ));
     let pages = pages::measure(subject, sizes).await?;
+    say(&format!(
+        "{name}: overview {:.2} ms and {:.2} ms, with {} and {} jobs",
+        pages.overview_small, pages.overview_large, sizes.pages_small, sizes.pages_large
+    ));
     Ok(Figures::gather(limit, ours, pickup, fairness, pages))
 }

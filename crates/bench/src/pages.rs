@@ -24,7 +24,7 @@ impl Pages {
 pub async fn measure(subject: &Subject, sizes: &Sizes) -> BenchResult<Pages> {
     let mut have = 0;
     let mut read = async |target: i64| -> BenchResult<(f64, f64)> {
-        fill(subject, target - have).await?;
+        fill(subject, have, target - have).await?;
         have = target;
         subject.store.recount().await?;
         subject.settle().await?;
@@ -56,8 +56,8 @@ async fn pages(subject: &Subject, reads: usize) -> BenchResult<(f64, f64)> {
     Ok((percentile(&mut overviews, 0.5), percentile(&mut lists, 0.5)))
 }
 
-/// History, written by the database itself: mostly completed, some failed, some waiting for a day that is far off.
-async fn fill(subject: &Subject, jobs: i64) -> BenchResult<()> {
+/// History, written by the database itself, with ids in order as ours are: mostly completed, some failed, some waiting for a day that is far off.
+async fn fill(subject: &Subject, first: i64, jobs: i64) -> BenchResult<()> {
     let tenant = subject.calm;
     let columns = "(id, tenant_id, domain, queue, job_type, source, status, priority, payload, metadata, trace_id,
         requested_by, max_attempts, attempt_count, created_at, queued_at, updated_at, available_at, completed_at)";
@@ -66,7 +66,7 @@ async fn fill(subject: &Subject, jobs: i64) -> BenchResult<()> {
         Database::Postgres { pool, .. } => {
             let sql = format!(
                 "INSERT INTO jobs {columns}
-                 SELECT gen_random_uuid(), '{tenant}', 'bench', 'default', 'type' || n % 8, 'api', {status}, 100, '{{}}', '{{}}', '',
+                 SELECT ('00000000-0000-7000-8000-' || lpad(to_hex(n + {first}), 12, '0'))::uuid, '{tenant}', 'bench', 'default', 'type' || n % 8, 'api', {status}, 100, '{{}}', '{{}}', '',
                     'bench', 3, 1, now(), now(), now(), CASE WHEN n % 50 = 1 THEN now() + interval '9 days' END,
                     CASE WHEN n % 50 <> 1 THEN now() END
                  FROM generate_series(1, {jobs}) n"
@@ -78,9 +78,7 @@ async fn fill(subject: &Subject, jobs: i64) -> BenchResult<()> {
             let sql = format!(
                 "WITH RECURSIVE seq (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM seq WHERE n < {jobs})
                  INSERT INTO jobs {columns}
-                 SELECT lower(printf('%s-%s-7%s-8%s-%s', hex(randomblob(4)), hex(randomblob(2)), substr(hex(randomblob(2)), 2),
-                        substr(hex(randomblob(2)), 2), hex(randomblob(6)))),
-                    '{tenant}', 'bench', 'default', 'type' || (n % 8), 'api', {status}, 100, '{{}}', '{{}}', '',
+                 SELECT printf('00000000-0000-7000-8000-%012x', n + {first}), '{tenant}', 'bench', 'default', 'type' || (n % 8), 'api', {status}, 100, '{{}}', '{{}}', '',
                     'bench', 3, 1, {now}, {now}, {now}, CASE WHEN n % 50 = 1 THEN '2099-01-01T00:00:00.000000Z' END,
                     CASE WHEN n % 50 <> 1 THEN {now} END FROM seq"
             );

@@ -29,6 +29,7 @@ impl Sizes {
         }
     }
 
+    /// Fits into two minutes.
     pub fn quick() -> Self {
         Self {
             one_by_one: 600,

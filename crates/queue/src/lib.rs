@@ -12,6 +12,7 @@ pub mod clock;
 pub mod conformance;
 pub mod diagnosis;
 pub mod engine;
+pub mod fairness;
 pub mod hub;
 pub mod params;
 pub mod payload;

@@ -8,6 +8,7 @@ use leasehold_types::{
 };
 use serde_json::Value;
 use std::time::Duration;
+use uuid::Uuid;
 
 // ---- people -------------------------------------------------------------------------------------
 
@@ -292,6 +293,17 @@ pub struct OutboxGap {
 pub struct OutboxEvent {
     pub tenant_id: TenantId,
     pub event: LiveEvent,
+}
+
+impl OutboxEvent {
+    /// The event's name anywhere in the world: the random half of its tenant's id, then its cursor. Nothing is
+    /// stored for it, and every reader finds the same one.
+    pub fn uuid(&self) -> Uuid {
+        let mut bytes = [0; 16];
+        bytes[..8].copy_from_slice(&self.tenant_id.0.as_bytes()[8..]);
+        bytes[8..].copy_from_slice(&self.event.id.to_be_bytes());
+        uuid::Builder::from_custom_bytes(bytes).into_uuid()
+    }
 }
 
 /// Something changed that a waiting task may care about.

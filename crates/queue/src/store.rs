@@ -151,9 +151,9 @@ pub trait Store: Upkeep {
 
     /// Takes up to `n` ready jobs: processing, a fresh lease each, `acquired_at` now, `started_at` if first,
     /// `attempt_count` + 1, completion token, running pid, error and stage cleared (progress stays), event `job.started`.
-    /// Fair between tenants: the batch is shared out evenly over the tenants with ready jobs; within a
-    /// tenant by priority, then `coalesce(available_at, created_at)`, then number. Skips paused and draining
-    /// queues and inactive definitions.
+    /// Fair between tenants (see [`crate::fairness`]); within a tenant by priority, then
+    /// `coalesce(available_at, created_at)`, then number. Skips paused and draining queues and inactive
+    /// definitions. It may give fewer than there are: only an empty answer says that nothing is ready.
     async fn claim(
         &self,
         worker: &leasehold_types::WorkerId,

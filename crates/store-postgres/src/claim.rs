@@ -8,7 +8,7 @@ use crate::{
     PostgresStore,
     convert::{moment, slot, stamp},
     error::database,
-    lanes::{Ration, ration},
+    lanes::{LaneName, Ration, ration},
 };
 use leasehold_queue::{
     StoreResult,
@@ -20,9 +20,6 @@ use std::time::Duration;
 use time::OffsetDateTime;
 use uuid::Uuid;
 
-/// Goes at filling a batch, since other claimers and uneven tenants leave gaps.
-const ROUNDS: usize = 4;
-
 struct ClaimedRecord {
     number: i64,
     id: Uuid,
@@ -31,6 +28,7 @@ struct ClaimedRecord {
     domain: String,
     queue: String,
     job_type: String,
+    priority: i32,
     definition_id: Option<Uuid>,
     payload: Value,
     checkpoint: Option<Value>,
@@ -44,6 +42,10 @@ struct ClaimedRecord {
 }
 
 impl ClaimedRecord {
+    fn lane(&self) -> LaneName<'_> {
+        (self.tenant_id, &self.domain, &self.queue, &self.job_type, self.priority)
+    }
+
     fn into_job(self, worker: &WorkerId) -> ClaimedJob {
         ClaimedJob {
             lease: Lease { number: self.number, worker_id: worker.clone(), lease_id: LeaseId(self.lease_id) },
@@ -76,30 +78,32 @@ impl PostgresStore {
     ) -> StoreResult<Vec<ClaimedJob>> {
         let now = self.clock.now();
         let until = now.plus(lease.min(self.longest_lease));
-        let wanted = n as usize;
-        let mut jobs = Vec::new();
-        for _ in 0..ROUNDS {
-            let missing = wanted - jobs.len();
+        // One claim at a time in this process: two would meet at the same rows, and finding a row locked costs more
+        // than taking it. Claims of other processes are passed by `SKIP LOCKED`.
+        let turn = self.claims.lock().await;
+        let mut taken = Vec::new();
+        loop {
             let (lanes, remembered) = self.lanes(selector.tenant, now).await?;
-            let rations = ration(&lanes, selector, missing as i64, self.directory.next_turn());
-            let before = jobs.len();
+            let rations = ration(&lanes, selector, i64::from(n), self.directory.next_turn());
             if !rations.is_empty() {
-                let taken = self.take_from(worker, &rations, now, until).await?;
-                jobs.extend(taken.into_iter().map(|r| r.into_job(worker)));
+                taken = self.take_from(worker, &rations, now, until).await?;
             }
-            if jobs.len() >= wanted {
-                break;
+            if taken.len() < n as usize {
+                self.directory.forget();
+            } else {
+                self.directory.gave(&taken.iter().map(ClaimedRecord::lane).collect::<Vec<_>>());
             }
-            self.directory.forget();
-            // A fresh look found nothing: whatever is left is in other claimers' hands.
-            if !remembered && jobs.len() == before {
+            // Some are better now than all a look later. A fresh look that gave nothing: whatever is left is in
+            // other claimers' hands.
+            if !taken.is_empty() || !remembered {
                 break;
             }
         }
-        if !jobs.is_empty() {
+        drop(turn);
+        if !taken.is_empty() {
             self.wakes.tell(&[Wake::Events]);
         }
-        Ok(jobs)
+        Ok(taken.into_iter().map(|r| r.into_job(worker)).collect())
     }
 
     async fn take_from(
@@ -155,7 +159,7 @@ impl PostgresStore {
                        GROUP BY tenant_id, domain, queue, job_type) t
                  CROSS JOIN (VALUES ('queued', -1), ('processing', 1)) m(status, sign))
                SELECT t.number, t.id, t.tenant_id, n.slug AS tenant_slug, t.domain, t.queue, t.job_type,
-                      t.definition_id, t.payload, t.checkpoint, t.attempt_count, t.max_attempts,
+                      t.priority, t.definition_id, t.payload, t.checkpoint, t.attempt_count, t.max_attempts,
                       t.progress_percent, t.lease_id AS "lease_id!", t.leased_until AS "leased_until!",
                       t.trace_id, t.request_id
                FROM taken t JOIN tenants n ON n.id = t.tenant_id

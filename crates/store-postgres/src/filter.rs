@@ -1,8 +1,10 @@
 //! Which jobs a filter means: one builder of the condition, for lists, for plans and for applying them.
 //!
 //! The only statements put together at run time: a filter has too many shapes. There is one index for lists,
-//! `(tenant, status, number)`: an answer is the merge of what each tenant and state gives in order, so a page
-//! costs the same however many jobs there are.
+//! `(tenant, status, -number)`: an answer is the merge of what each tenant and state gives in order, so a page
+//! costs the same however many jobs there are. The minus is there for the planner: a plain number could be had in
+//! order from the primary key as well, and it would now and then read the whole table backwards for a state that
+//! is rare.
 
 use crate::convert::moment;
 use leasehold_types::{JobFilter, JobStatus, TenantId, Timestamp};
@@ -90,7 +92,7 @@ impl<'a> Selection<'a> {
         self.push_ranges(query);
         query.push(" CROSS JOIN LATERAL (SELECT j.number FROM jobs j WHERE ");
         self.push_range_condition(query);
-        query.push(" ORDER BY j.number LIMIT ").push_bind(max);
+        query.push(" ORDER BY -j.number DESC LIMIT ").push_bind(max);
         query.push(") j ORDER BY j.number LIMIT ").push_bind(max);
     }
 
@@ -112,10 +114,10 @@ impl<'a> Selection<'a> {
     /// Everything but tenant and state.
     fn push_condition(&self, query: &mut QueryBuilder<Postgres>) {
         if let Some(above) = self.above {
-            query.push(" AND j.number > ").push_bind(above);
+            query.push(" AND -j.number < ").push_bind(-above);
         }
         if let Some(below) = self.below {
-            query.push(" AND j.number < ").push_bind(below);
+            query.push(" AND -j.number > ").push_bind(-below);
         }
         if let Some(at) = self.ended_by {
             query.push(" AND j.completed_at <= ").push_bind(moment(at));

@@ -126,7 +126,8 @@ impl PostgresStore {
     }
 }
 
-/// Locks the rows whose lease is still the item's, in the order every batch locks in.
+/// Locks the rows whose lease is still the item's, in the order every batch locks in. A row with a lease is running
+/// (the table's CHECK), so the state need not be asked for; see `complete` for why it is not.
 async fn lock(connection: &mut PgConnection, items: &[&Finish]) -> StoreResult<Vec<Locked>> {
     let numbers: Vec<i64> = items.iter().map(|i| i.lease.number).collect();
     let workers: Vec<String> = items.iter().map(|i| i.lease.worker_id.0.clone()).collect();
@@ -138,7 +139,7 @@ async fn lock(connection: &mut PgConnection, items: &[&Finish]) -> StoreResult<V
                   j.failure_streak_code AS streak_code, j.failure_streak_count AS streak_count, j.failure_timeline AS timeline
            FROM UNNEST($1::bigint[], $2::text[], $3::uuid[]) AS a(number, worker, lease)
            JOIN jobs j ON j.number = a.number
-           WHERE j.status = 'processing' AND j.worker_id = a.worker AND j.lease_id = a.lease
+           WHERE j.worker_id = a.worker AND j.lease_id = a.lease
            ORDER BY j.number
            FOR UPDATE OF j"#,
         &numbers,

@@ -2,16 +2,17 @@
 //!
 //! A lane is `(tenant, domain, queue, job_type, priority)`. The directory hops from lane to lane over the index
 //! `jobs_lane`, so it costs a few index probes per lane however many jobs wait. It is kept for a moment while
-//! claims come back full; a claim that found less looks again.
+//! claims come back full; after one that found less the next looks again.
 
 use crate::{PostgresStore, convert::moment, error::database};
 use leasehold_queue::{
     StoreResult,
+    fairness::{Claimant, deal},
     params::{NewJob, Selector},
 };
 use leasehold_types::{TenantId, Timestamp};
 use std::{
-    collections::{BTreeMap, HashSet},
+    collections::{BTreeMap, HashMap},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicUsize, Ordering},
@@ -34,6 +35,8 @@ pub struct Lane {
     pub priority: i32,
     /// Jobs due, counted up to a cap.
     pub due: i64,
+    /// Jobs its tenant runs, in any lane.
+    pub running: i64,
 }
 
 impl Lane {
@@ -92,16 +95,43 @@ impl Directory {
 
     /// Jobs were created: their lanes must be in the directory, or a claim would overlook them for a moment.
     pub fn expect(&self, jobs: &[&NewJob]) {
-        let complete = match &*self.known() {
-            Some(reading) => {
-                let wanted: HashSet<_> = jobs.iter().map(|j| lane_of_job(j)).collect();
-                let found: HashSet<_> = reading.lanes.iter().map(Lane::name).collect();
-                wanted.is_subset(&found)
-            }
-            None => false,
+        let mut known = self.known();
+        let Some(reading) = known.as_mut() else {
+            drop(known);
+            return self.forget();
         };
-        if !complete {
+        let mut came: HashMap<LaneName<'_>, i64> = HashMap::new();
+        for job in jobs {
+            *came.entry(lane_of_job(job)).or_default() += 1;
+        }
+        let mut found = 0;
+        for lane in Arc::make_mut(&mut reading.lanes) {
+            if let Some(more) = came.get(&lane.name()).copied() {
+                lane.due = (lane.due + more).min(COUNTED);
+                found += 1;
+            }
+        }
+        if found < came.len() {
+            drop(known);
             self.forget();
+        }
+    }
+
+    /// Jobs were claimed: their lanes have that many less, their tenants run that many more.
+    pub fn gave(&self, taken: &[LaneName<'_>]) {
+        let mut known = self.known();
+        let Some(reading) = known.as_mut() else { return };
+        let (mut went, mut runs): (HashMap<_, i64>, HashMap<_, i64>) = Default::default();
+        for lane in taken {
+            *went.entry(*lane).or_default() += 1;
+            *runs.entry(lane.0).or_default() += 1;
+        }
+        for lane in Arc::make_mut(&mut reading.lanes) {
+            lane.running += runs.get(&lane.tenant).copied().unwrap_or(0);
+            // A count that was cut off stays: what is behind the cut is not known.
+            if lane.due < COUNTED {
+                lane.due -= went.get(&lane.name()).copied().unwrap_or(0).min(lane.due);
+            }
         }
     }
 
@@ -110,7 +140,8 @@ impl Directory {
     }
 }
 
-type LaneName<'a> = (Uuid, &'a str, &'a str, &'a str, i32);
+/// `(tenant, domain, queue, job_type, priority)`
+pub type LaneName<'a> = (Uuid, &'a str, &'a str, &'a str, i32);
 
 fn lane_of_job(job: &NewJob) -> LaneName<'_> {
     (job.tenant_id.0, &job.domain, &job.queue, &job.job_type, job.priority)
@@ -123,29 +154,29 @@ pub struct Ration<'a> {
     pub share: i64,
 }
 
-/// Shares `n` evenly over the tenants with due jobs; `turn` says who gets one more. Lanes that cannot be
-/// reached because lanes of a better priority already have enough are left out.
+/// Deals `n` slots to the tenants with due jobs. Lanes that cannot be reached because lanes of a better priority
+/// already have enough are left out.
 pub fn ration<'a>(lanes: &'a [Lane], selector: &Selector, n: i64, turn: usize) -> Vec<Ration<'a>> {
     let mut tenants: BTreeMap<Uuid, Vec<&Lane>> = BTreeMap::new();
     for lane in lanes.iter().filter(|l| l.serves(selector)) {
         tenants.entry(lane.tenant).or_default().push(lane);
     }
-    let count = tenants.len();
-    if count == 0 {
-        return Vec::new();
-    }
-    let (each, left_over) = (n / count as i64, (n % count as i64) as usize);
+    let claimants: Vec<Claimant> = tenants.values().map(|own| claimant(own)).collect();
+    let shares = deal(n, &claimants, turn);
     let mut rations = Vec::new();
-    for (index, mut own) in tenants.into_values().enumerate() {
-        let lucky = (index + turn) % count < left_over;
-        let share = each + i64::from(lucky);
-        if share == 0 {
-            continue;
+    for (mut own, share) in tenants.into_values().zip(shares) {
+        if share > 0 {
+            own.sort_by_key(|l| l.priority);
+            rations.extend(reachable(&own, share).iter().map(|lane| Ration { lane, share }));
         }
-        own.sort_by_key(|l| l.priority);
-        rations.extend(reachable(&own, share).iter().map(|lane| Ration { lane, share }));
     }
     rations
+}
+
+fn claimant(own: &[&Lane]) -> Claimant {
+    let capped = own.iter().any(|l| l.due >= COUNTED);
+    let due = if capped { i64::MAX } else { own.iter().map(|l| l.due).sum() };
+    Claimant { running: own.first().map_or(0, |l| l.running), due }
 }
 
 /// The lanes, best priority first, up to the priority at which `share` is surely reached.
@@ -200,8 +231,12 @@ impl PostgresStore {
                        > (l.tenant_id, l.domain, l.queue, l.job_type, l.priority)
                    ORDER BY j.tenant_id, j.domain, j.queue, j.job_type, j.priority LIMIT 1) n)
                SELECT l.tenant_id AS "tenant!", l.domain AS "domain!", l.queue AS "queue!",
-                      l.job_type AS "job_type!", l.priority AS "priority!", d.due AS "due!"
-               FROM lane l CROSS JOIN LATERAL (
+                      l.job_type AS "job_type!", l.priority AS "priority!", d.due AS "due!",
+                      COALESCE(r.running, 0) AS "running!"
+               FROM lane l
+               LEFT JOIN (SELECT tenant_id, count(*) AS running FROM jobs WHERE status = 'processing'
+                          GROUP BY tenant_id) r ON r.tenant_id = l.tenant_id
+               CROSS JOIN LATERAL (
                  SELECT count(*) AS due FROM (
                    SELECT FROM jobs j
                    WHERE j.status = 'queued' AND j.tenant_id = l.tenant_id AND j.domain = l.domain
@@ -228,7 +263,7 @@ impl PostgresStore {
 mod tests {
     use super::*;
 
-    fn lane(tenant: u128, priority: i32, due: i64) -> Lane {
+    fn lane(tenant: u128, priority: i32, due: i64, running: i64) -> Lane {
         let word = || "x".to_owned();
         Lane {
             tenant: Uuid::from_u128(tenant),
@@ -237,28 +272,28 @@ mod tests {
             job_type: word(),
             priority,
             due,
+            running,
         }
     }
 
-    fn shares(lanes: &[Lane], n: i64, turn: usize) -> Vec<(u128, i32, i64)> {
-        ration(lanes, &Selector::default(), n, turn)
+    fn shares(lanes: &[Lane], n: i64) -> Vec<(u128, i32, i64)> {
+        ration(lanes, &Selector::default(), n, 0)
             .iter()
             .map(|r| (r.lane.tenant.as_u128(), r.lane.priority, r.share))
             .collect()
     }
 
     #[test]
-    fn a_batch_is_shared_evenly_and_the_rest_goes_round() {
-        let lanes = [lane(1, 100, 9), lane(2, 100, 9), lane(3, 100, 9)];
-        assert_eq!(shares(&lanes, 7, 0), [(1, 100, 3), (2, 100, 2), (3, 100, 2)]);
-        assert_eq!(shares(&lanes, 7, 1), [(1, 100, 2), (2, 100, 2), (3, 100, 3)]);
-        assert_eq!(shares(&lanes, 1, 2), [(2, 100, 1)]);
+    fn tenants_with_work_share_a_batch() {
+        assert_eq!(shares(&[lane(1, 100, 9, 0), lane(2, 100, 9, 0)], 5), [(1, 100, 3), (2, 100, 2)]);
+        assert_eq!(shares(&[lane(1, 100, COUNTED, 8), lane(2, 100, 3, 0)], 5), [(1, 100, 2), (2, 100, 3)]);
+        assert_eq!(shares(&[lane(1, 100, COUNTED, 0)], 1_000), [(1, 100, 1_000)]);
     }
 
     #[test]
     fn worse_priorities_are_left_out_when_better_ones_have_enough() {
-        let lanes = [lane(1, 200, 9), lane(1, 1, 3), lane(1, 100, 2), lane(1, 100, 9)];
-        assert_eq!(shares(&lanes, 3, 0), [(1, 1, 3)]);
-        assert_eq!(shares(&lanes, 4, 0), [(1, 1, 4), (1, 100, 4), (1, 100, 4)]);
+        let lanes = [lane(1, 200, 9, 0), lane(1, 1, 3, 0), lane(1, 100, 2, 0), lane(1, 100, 9, 0)];
+        assert_eq!(shares(&lanes, 3), [(1, 1, 3)]);
+        assert_eq!(shares(&lanes, 4), [(1, 1, 4), (1, 100, 4), (1, 100, 4)]);
     }
 }

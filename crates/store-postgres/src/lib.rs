@@ -86,6 +86,7 @@ pub struct PostgresStore {
     outbox: bool,
     wakes: wake::Wakes,
     directory: lanes::Directory,
+    claims: tokio::sync::Mutex<()>,
     leadership: leader::Leadership,
     /// The newest event id known to be followed by no smaller one.
     horizon: AtomicI64,
@@ -100,13 +101,14 @@ impl PostgresStore {
             pool(options.max_connections).connect_with(target.clone()).await.map_err(error::database)?;
         let lease = pool(options.lease_connections).connect_lazy_with(target.clone());
         let store = Self {
-            wakes: wake::Wakes::start(work.clone(), url.to_owned()),
+            wakes: wake::Wakes::start(target.clone(), url.to_owned()),
             work,
             lease,
             clock,
             longest_lease: options.longest_lease,
             outbox: options.outbox,
             directory: lanes::Directory::default(),
+            claims: tokio::sync::Mutex::new(()),
             leadership: leader::Leadership::new(target),
             horizon: AtomicI64::new(0),
         };

@@ -9,7 +9,7 @@ use crate::{
 };
 use leasehold_queue::{Scope, StoreResult};
 use leasehold_types::{
-    JobFilter, JobRef, PageRequest,
+    JobFilter, JobRef, PageRequest, TenantId,
     view::{CappedCount, JobRow, JobsPage},
 };
 use sqlx::QueryBuilder;
@@ -26,18 +26,17 @@ impl PostgresStore {
         let cursor = self.safe_cursor().await?;
         let search = self.search_of(scope, filter).await?;
         let selection = Selection::new(scope.tenant(), filter, &search);
-        let count = self.count(&selection).await?;
+        let matching = if filter.is_counted() {
+            CappedCount { count: self.counted(scope.tenant(), filter).await?, capped: false }
+        } else {
+            let count = self.count(&selection).await?;
+            CappedCount { count: count.min(COUNT_CAP), capped: count > COUNT_CAP }
+        };
         let mut rows = self.rows(&selection.below(page.before), page.limit).await?;
         let more = rows.len() > page.limit as usize;
         rows.truncate(page.limit as usize);
         let next = rows.last().map(|r| r.number).filter(|_| more);
-        Ok(JobsPage {
-            rows,
-            next,
-            matching: CappedCount { count: count.min(COUNT_CAP), capped: count > COUNT_CAP },
-            now: self.clock.now(),
-            cursor,
-        })
+        Ok(JobsPage { rows, next, matching, now: self.clock.now(), cursor })
     }
 
     /// A number or an id that names a job is that job and no text search.
@@ -62,18 +61,42 @@ impl PostgresStore {
         selection.push_ranges(&mut query);
         query.push(" CROSS JOIN LATERAL (SELECT * FROM jobs j WHERE ");
         selection.push_range_condition(&mut query);
-        query.push(" ORDER BY j.number DESC LIMIT ").push_bind(limit);
+        query.push(" ORDER BY -j.number LIMIT ").push_bind(limit);
         query.push(") j ORDER BY j.number DESC LIMIT ").push_bind(limit);
         let records: Vec<JobRecord> = query.build_query_as().fetch_all(&self.work).await.map_err(database)?;
         records.into_iter().map(TryInto::try_into).collect()
     }
 
+    /// From the counters.
+    async fn counted(&self, tenant: Option<TenantId>, filter: &JobFilter) -> StoreResult<i64> {
+        let statuses: Vec<String> = filter.statuses.iter().map(|s| s.as_str().to_owned()).collect();
+        sqlx::query_scalar!(
+            r#"SELECT COALESCE(sum(jobs), 0)::bigint AS "jobs!"
+               FROM (SELECT tenant_id, domain, queue, job_type, status, jobs FROM job_counters
+                     UNION ALL
+                     SELECT tenant_id, domain, queue, job_type, status, delta FROM job_counter_deltas) c
+               WHERE ($1::uuid IS NULL OR tenant_id = $1) AND (cardinality($2::text[]) = 0 OR status = ANY($2))
+                 AND ($3::text IS NULL OR domain = $3) AND ($4::text IS NULL OR queue = $4)
+                 AND ($5::text IS NULL OR job_type = $5)"#,
+            tenant.map(|t| t.0),
+            &statuses,
+            filter.domain,
+            filter.queue,
+            filter.job_type
+        )
+        .fetch_one(&self.work)
+        .await
+        .map_err(database)
+    }
+
+    /// One by one, up to the cap. In the order of the index, or the planner may prefer to read the table.
     async fn count(&self, selection: &Selection<'_>) -> StoreResult<i64> {
         let mut query = QueryBuilder::new("SELECT count(*) FROM (SELECT FROM ");
         selection.push_ranges(&mut query);
-        query.push(" JOIN jobs j ON ");
+        query.push(" CROSS JOIN LATERAL (SELECT FROM jobs j WHERE ");
         selection.push_range_condition(&mut query);
-        query.push(" LIMIT ").push_bind(COUNT_CAP + 1).push(") counted");
+        query.push(" ORDER BY -j.number LIMIT ").push_bind(COUNT_CAP + 1);
+        query.push(") j LIMIT ").push_bind(COUNT_CAP + 1).push(") counted");
         query.build_query_scalar().fetch_one(&self.work).await.map_err(database)
     }
 }

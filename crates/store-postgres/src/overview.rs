@@ -17,7 +17,7 @@ use time::OffsetDateTime;
 
 const SLOTS: usize = 60;
 /// Waiting jobs of a lane are counted one by one up to here.
-const PROBED: i64 = 10_000;
+const PROBED: i64 = 1_000;
 const FAILURES_SHOWN: i64 = 5;
 const RUNNING_SHOWN: i64 = 10;
 
@@ -222,7 +222,7 @@ impl PostgresStore {
                     j.cancel_requested_at
              FROM UNNEST($2::text[]) s(status)
              CROSS JOIN LATERAL (SELECT * FROM jobs WHERE tenant_id = $1 AND status = s.status
-                                 ORDER BY number DESC LIMIT $3) j
+                                 ORDER BY -number LIMIT $3) j
              ORDER BY j.number DESC LIMIT $3",
             tenant.0,
             &statuses,

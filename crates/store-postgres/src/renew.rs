@@ -72,7 +72,7 @@ impl PostgresStore {
                              $7::text[], $8::int[], $9::jsonb[]) WITH ORDINALITY
                         AS a(number, worker, lease, until, stage, percent, message, pid, checkpoint, place)
                  JOIN jobs j ON j.number = a.number
-                 WHERE j.status = 'processing' AND j.worker_id = a.worker AND j.lease_id = a.lease
+                 WHERE j.worker_id = a.worker AND j.lease_id = a.lease
                  ORDER BY j.number
                  FOR UPDATE OF j),
                kept AS (

@@ -165,7 +165,7 @@ pub async fn settle(
                     AS a(number, status, outcome, available_at, error_code, error_class, message, stack,
                          streak_code, streak_count, timeline, refund, token, result, pid, exit_code, stdout,
                          stderr, kind, attrs, alert)
-             JOIN jobs o ON o.number = a.number AND o.status = 'processing'),
+             JOIN jobs o ON o.number = a.number AND o.lease_id IS NOT NULL),
            ended AS (
              UPDATE jobs j
              SET status = a.status, worker_id = NULL, lease_id = NULL, leased_until = NULL, running_pid = NULL,

@@ -6,7 +6,10 @@
 //! A wake-up may be lost with a connection; whoever waits polls as well.
 
 use leasehold_queue::params::Wake;
-use sqlx::{PgPool, postgres::PgListener};
+use sqlx::{
+    PgPool,
+    postgres::{PgConnectOptions, PgListener, PgPoolOptions},
+};
 use std::{
     sync::{
         Arc,
@@ -40,7 +43,10 @@ pub struct Wakes {
 }
 
 impl Wakes {
-    pub fn start(pool: PgPool, url: String) -> Self {
+    pub fn start(target: PgConnectOptions, url: String) -> Self {
+        // A connection of its own, whose commits wait for no disk: a wake-up need not survive anything.
+        let target = target.options([("synchronous_commit", "off")]);
+        let pool = PgPoolOptions::new().max_connections(1).connect_lazy_with(target);
         let (here, _) = broadcast::channel(BUFFERED);
         let untold = Arc::new(Untold::default());
         let origin = Uuid::new_v4().simple().to_string();

@@ -2,7 +2,7 @@
 
 use crate::{
     SqliteStore,
-    convert::{Table, limit},
+    convert::{Table, limit, to_json},
     error::{Error, Outcome},
     filter::{Order, Selection},
     outbox,
@@ -88,7 +88,11 @@ pub(crate) async fn list(
     let more = rows.len() > page.limit as usize;
     rows.truncate(page.limit as usize);
     let next = rows.last().filter(|_| more).map(|row| row.number);
-    let matching = count(&mut snapshot, scope.tenant(), filter).await?;
+    let matching = if filter.is_counted() {
+        CappedCount { count: counted(&mut snapshot, scope.tenant(), filter).await?, capped: false }
+    } else {
+        count(&mut snapshot, scope.tenant(), filter).await?
+    };
     Ok(JobsPage { rows, next, matching, now: store.clock.now(), cursor })
 }
 
@@ -108,6 +112,31 @@ pub(crate) async fn newest(
     rows.into_iter().map(TryInto::try_into).collect()
 }
 
+/// From the counters.
+async fn counted(
+    connection: &mut SqliteConnection,
+    tenant: Option<TenantId>,
+    filter: &JobFilter,
+) -> Outcome<i64> {
+    let statuses: Vec<&str> = filter.statuses.iter().map(|status| status.as_str()).collect();
+    let (tenant, statuses) = (tenant.map(|id| id.to_string()), to_json(&statuses)?);
+    let jobs = sqlx::query_scalar!(
+        r#"SELECT COALESCE(SUM(jobs), 0) AS "jobs!: i64" FROM job_counters
+           WHERE (?1 IS NULL OR tenant_id = ?1)
+             AND (?2 = '[]' OR status IN (SELECT value FROM json_each(?2)))
+             AND (?3 IS NULL OR domain = ?3) AND (?4 IS NULL OR queue = ?4) AND (?5 IS NULL OR job_type = ?5)"#,
+        tenant,
+        statuses,
+        filter.domain,
+        filter.queue,
+        filter.job_type
+    )
+    .fetch_one(connection)
+    .await?;
+    Ok(jobs)
+}
+
+/// One by one, up to the cap.
 async fn count(
     connection: &mut SqliteConnection,
     tenant: Option<TenantId>,

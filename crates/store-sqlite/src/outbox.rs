@@ -17,7 +17,6 @@ use leasehold_queue::{
 use leasehold_types::{JobStatus, LiveEvent, LiveKind, Timestamp};
 use serde::{Deserialize, Serialize};
 use sqlx::SqliteConnection;
-use uuid::Uuid;
 
 const EVENTS: Table = Table("job_events");
 
@@ -32,7 +31,6 @@ pub(crate) struct Kin {
 
 #[derive(Serialize)]
 pub(crate) struct NewEvent<'a> {
-    event_uuid: String,
     #[serde(flatten)]
     kin: &'a Kin,
     job_number: i64,
@@ -67,7 +65,6 @@ impl<'a> NewEvent<'a> {
         progress: i64,
     ) -> Self {
         Self {
-            event_uuid: Uuid::new_v4().to_string(),
             kin,
             job_number: number,
             kind: kind.as_str(),
@@ -96,9 +93,9 @@ pub(crate) async fn append(
     let (events, now) = (to_json(events)?, now.to_string());
     sqlx::query!(
         "WITH given AS MATERIALIZED (SELECT key, jsonb(value) AS value FROM json_each(?1))
-         INSERT INTO job_events (event_uuid, tenant_id, job_number, domain, queue, job_type, kind, status, attempt,
-                                 progress, attrs, created_at)
-         SELECT value ->> 'event_uuid', value ->> 'tenant_id', value ->> 'job_number', value ->> 'domain',
+         INSERT INTO job_events (tenant_id, job_number, domain, queue, job_type, kind, status, attempt, progress,
+                                 attrs, created_at)
+         SELECT value ->> 'tenant_id', value ->> 'job_number', value ->> 'domain',
                 value ->> 'queue', value ->> 'job_type', value ->> 'kind', value ->> 'status',
                 value ->> 'attempt', value ->> 'progress', value ->> 'attrs', ?2
          FROM given ORDER BY key",

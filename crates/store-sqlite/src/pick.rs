@@ -1,7 +1,7 @@
 //! Which jobs a claim takes.
 //!
-//! The batch is shared out evenly over the tenants with ready jobs; what a tenant cannot use goes round again
-//! to those who can. Within a tenant only priority, time and number decide, across all of its lanes.
+//! Slots are dealt to the tenants with ready jobs by [`leasehold_queue::fairness`]; what a tenant cannot use is
+//! dealt again to those who can. Within a tenant only priority, time and number decide, across all of its lanes.
 
 use crate::{
     SqliteStore,
@@ -9,11 +9,14 @@ use crate::{
     error::Outcome,
     lanes::{self, Lane},
 };
-use leasehold_queue::params::Selector;
+use leasehold_queue::{
+    fairness::{Claimant, deal},
+    params::Selector,
+};
 use leasehold_types::Timestamp;
 use sqlx::SqliteConnection;
 use std::{
-    collections::{BTreeMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
     sync::atomic::Ordering,
 };
 
@@ -23,6 +26,8 @@ type Candidate = (i64, String, i64);
 /// One tenant's part of the batch.
 struct Share {
     lanes: Vec<Lane>,
+    /// Jobs the tenant runs already.
+    running: i64,
     wanted: usize,
     picked: Vec<Candidate>,
 }
@@ -31,6 +36,11 @@ impl Share {
     /// It has taken all it was granted, so it may have more.
     fn is_hungry(&self) -> bool {
         self.picked.len() == self.wanted
+    }
+
+    fn claimant(&self) -> Claimant {
+        let due = if self.is_hungry() { i64::MAX } else { 0 };
+        Claimant { running: self.running + self.picked.len() as i64, due }
     }
 }
 
@@ -47,21 +57,20 @@ pub(crate) async fn pick(
     if shares.is_empty() {
         return Ok(Vec::new());
     }
-    // Another tenant is first each time, so that the remainder of the division goes round.
-    let turn = store.turn.fetch_add(1, Ordering::Relaxed) % shares.len();
-    shares.rotate_left(turn);
+    if shares.len() > 1 {
+        let running = running_by_tenant(connection).await?;
+        for share in &mut shares {
+            share.running = share.lanes.first().and_then(|l| running.get(&l.tenant_id)).copied().unwrap_or(0);
+        }
+    }
+    let turn = store.turn.fetch_add(1, Ordering::Relaxed);
     let mut left = n;
     // Every round either uses up what is left or finds a tenant with nothing more: it ends.
-    while left > 0 {
-        let hungry: Vec<_> = shares.iter_mut().filter(|share| share.is_hungry()).collect();
-        if hungry.is_empty() {
-            break;
-        }
-        let (each, rest) = (left / hungry.len(), left % hungry.len());
-        for (place, share) in hungry.into_iter().enumerate() {
-            let more = each + usize::from(place < rest);
+    while left > 0 && shares.iter().any(Share::is_hungry) {
+        let claimants: Vec<Claimant> = shares.iter().map(Share::claimant).collect();
+        for (share, more) in shares.iter_mut().zip(deal(left as i64, &claimants, turn)) {
             if more > 0 {
-                share.wanted += more;
+                share.wanted += more as usize;
                 let before = share.picked.len();
                 share.picked = first_of(connection, &share.lanes, share.wanted, &now).await?;
                 left -= share.picked.len() - before;
@@ -94,9 +103,18 @@ async fn ready_by_tenant(
     }
     let shares = by_tenant.into_values().map(|mut lanes| {
         lanes.sort_by_key(|lane| lane.priority);
-        Share { lanes, wanted: 0, picked: Vec::new() }
+        Share { lanes, running: 0, wanted: 0, picked: Vec::new() }
     });
     Ok(shares.collect())
+}
+
+async fn running_by_tenant(connection: &mut SqliteConnection) -> Outcome<HashMap<String, i64>> {
+    let rows = sqlx::query!(
+        r#"SELECT tenant_id, COUNT(*) AS "running!: i64" FROM jobs WHERE status = 'processing' GROUP BY tenant_id"#
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(rows.into_iter().map(|row| (row.tenant_id, row.running)).collect())
 }
 
 fn selects(selector: &Selector, lane: &Lane) -> bool {

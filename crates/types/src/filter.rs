@@ -25,6 +25,19 @@ impl JobFilter {
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
+
+    /// Asks only for what the counters know: how many match need not be counted.
+    pub fn is_counted(&self) -> bool {
+        let rest = Self {
+            statuses: Vec::new(),
+            domain: None,
+            queue: None,
+            job_type: None,
+            q: self.q.clone().filter(|q| !q.trim().is_empty()),
+            ..self.clone()
+        };
+        rest.is_empty()
+    }
 }
 
 /// Which page: the newest jobs below `before` (a job number), `limit` of them.

@@ -2,7 +2,7 @@
 
 use super::{Out, failed};
 use clap::Args;
-use leasehold_bench::BenchOptions;
+use leasehold_bench::{BenchOptions, Sizes};
 use leasehold_types::Problem;
 use std::path::PathBuf;
 
@@ -23,7 +23,8 @@ pub struct Bench {
 
 impl Bench {
     pub async fn run(self, out: Out) -> Result<(), Problem> {
-        let options = BenchOptions { quick: self.quick, postgres: self.postgres, only: self.only };
+        let sizes = if self.quick { Sizes::quick() } else { Sizes::full() };
+        let options = BenchOptions { sizes, postgres: self.postgres, only: self.only };
         let report = leasehold_bench::run(options, |what| eprintln!("{what} …"))
             .await
             .map_err(|error| failed("finish the measurement", error))?;

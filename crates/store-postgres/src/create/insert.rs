@@ -10,6 +10,7 @@ use leasehold_queue::{Scope, params::NewJob};
 use leasehold_types::Timestamp;
 use serde_json::Value;
 use sqlx::{PgConnection, PgExecutor};
+use std::collections::HashSet;
 use time::OffsetDateTime;
 use uuid::Uuid;
 
@@ -77,7 +78,8 @@ impl Columns {
     }
 }
 
-/// Inserts what it is given, in that order; jobs of tenants that do not exist are left out.
+/// Inserts what it is given, in that order; jobs of tenants that do not exist are left out, and those that do are
+/// held until the commit: once a statement, where a foreign key would look once a row.
 pub async fn jobs(
     executor: impl PgExecutor<'_>,
     scope: &Scope,
@@ -89,8 +91,11 @@ pub async fn jobs(
         return Ok(Inserted::new());
     }
     let c = Columns::of(jobs);
+    let tenants: Vec<Uuid> = c.tenant.iter().copied().collect::<HashSet<_>>().into_iter().collect();
     let rows = sqlx::query!(
-        r#"WITH made AS (
+        r#"WITH known AS MATERIALIZED (
+             SELECT id FROM tenants WHERE id = ANY($28) FOR KEY SHARE),
+           made AS (
              INSERT INTO jobs (id, tenant_id, domain, queue, job_type, definition_id, owner_user_id, project_id,
                     source, source_ref, status, priority, payload, metadata, dedupe_key, idempotency_key,
                     concurrency_key, correlation_id, request_id, trace_id, requested_by, parent_job_id,
@@ -108,7 +113,7 @@ pub async fn jobs(
                          source_ref, priority, payload, metadata, dedupe_key, idempotency_key, concurrency_key,
                          correlation_id, request_id, trace_id, requested_by, parent_job_id, max_attempts,
                          available_at, place)
-             WHERE EXISTS (SELECT FROM tenants t WHERE t.id = a.tenant_id)
+             WHERE a.tenant_id IN (SELECT id FROM known)
              ORDER BY a.place
              RETURNING number, id, tenant_id, domain, queue, job_type),
            told AS (
@@ -150,7 +155,8 @@ pub async fn jobs(
         moment(now),
         slot(now),
         audited(scope),
-        outbox
+        outbox,
+        &tenants
     )
     .fetch_all(executor)
     .await?;

@@ -29,6 +29,7 @@ pub(super) async fn prune(
            gone AS (
              DELETE FROM jobs WHERE number = ANY($1) AND status NOT IN ('queued', 'processing')
              RETURNING number, tenant_id, domain, queue, job_type, status),
+           attempts AS (DELETE FROM job_attempts WHERE job_number IN (SELECT number FROM gone)),
            counted AS (
              INSERT INTO job_counter_deltas (tenant_id, domain, queue, job_type, status, delta, slot)
              SELECT tenant_id, domain, queue, job_type, status, -count(*), $4 FROM gone

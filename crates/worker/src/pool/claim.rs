@@ -37,9 +37,10 @@ pub async fn run(shared: &Arc<Shared>, results: &mpsc::Sender<Done>, shutdown: &
         match store.claim(&shared.worker_id, &selector, wanted as u32, shared.config.lease).await {
             Ok(jobs) => {
                 backoff = Duration::ZERO;
-                let full = jobs.len() >= wanted;
+                // Fewer than asked for may still not be all there are: only nothing means nothing.
+                let nothing = jobs.is_empty();
                 start_all(shared, results, jobs, permits, asked);
-                if !full {
+                if nothing {
                     wait_for_jobs(&mut wakes, shared.config.poll, shutdown).await;
                 }
             }
