@@ -1,7 +1,7 @@
 //! Configuration: one typed [`Config`] from flags, the environment (`JOBS_*`) and `leasehold.toml`, in that
 //! order of precedence. A name nobody knows is warned about, a value nobody understands stops the start.
 
-use leasehold_queue::EngineConfig;
+use leasehold_queue::{EngineConfig, allow::AllowList};
 use leasehold_types::{Problem, ProblemCode};
 use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, str::FromStr, time::Duration};
 
@@ -60,7 +60,7 @@ impl Config {
         let mut engine = EngineConfig {
             lease: sources.seconds("JOBS_LEASE_SECONDS", 60)?,
             max_json_bytes: sources.parsed("JOBS_MAX_JSON_BYTES", 1_048_576)?,
-            allowed_queues: sources.list("JOBS_ALLOWED_QUEUES"),
+            allowed_queues: AllowList::everywhere(sources.list("JOBS_ALLOWED_QUEUES")),
             idempotency_ttl: sources.seconds("JOBS_IDEMPOTENCY_TTL_SECONDS", 86_400)?,
             ..EngineConfig::default()
         };

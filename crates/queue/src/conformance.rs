@@ -12,7 +12,10 @@ pub mod create;
 pub mod definitions;
 pub mod fairness;
 pub mod finish;
+pub mod gate_races;
+pub mod gates;
 pub mod keys;
+pub mod limits;
 pub mod lists;
 pub mod logs;
 pub mod model;
@@ -53,6 +56,21 @@ macro_rules! conformance_suite {
                 an_active_dedupe_key_returns_the_active_job, a_dedupe_key_is_free_after_the_end,
                 dedupe_keys_of_tenants_are_apart, deduplication_inside_one_batch, one_bad_item_does_not_undo_the_rest,
                 a_hundred_parallel_posts_of_one_key_make_one_job, a_hundred_parallel_dedupes_make_one_job;
+            limits: a_tenant_has_no_limits_at_first, limits_of_a_tenant_are_read_wherever_it_is_read,
+                limits_of_a_tenant_are_replaced_as_a_whole, a_strangers_limits_cannot_be_changed,
+                a_definition_is_made_with_its_limits_and_keeps_what_was_changed,
+                an_unknown_definition_has_no_limits_to_change;
+            gates: only_so_many_may_wait, an_extent_counts_its_own_jobs_only,
+                a_full_queue_is_overloaded_for_every_tenant, an_active_key_is_taken_until_its_job_has_ended,
+                a_rate_begins_anew_with_the_next_minute, items_of_one_call_count_against_each_other,
+                a_replay_passes_closed_gates_and_costs_nothing, replays_inside_one_call_count_once,
+                a_refused_job_does_not_hold_its_keys, gates_of_a_missing_tenant_change_nothing,
+                folding_changes_no_gate;
+            gate_races: seven_of_a_hundred_may_wait, seven_of_a_hundred_fit_into_the_minute,
+                seven_of_a_hundred_may_hold_a_key, seven_of_a_hundred_jobs_of_one_owner_may_wait,
+                seven_of_a_hundred_fit_below_the_watermark,
+                a_hundred_posts_of_one_key_for_one_place_make_one_job_and_no_refusal,
+                batches_with_gates_in_any_order_all_come_to_an_end;
             claim: a_claimed_job_is_processing_under_a_lease, a_claim_takes_at_most_what_is_asked,
                 nothing_ready_means_an_empty_claim, priority_comes_first, age_decides_among_equals,
                 the_number_decides_among_twins, a_retry_does_not_overtake_older_jobs, a_scheduled_job_waits_for_its_time,

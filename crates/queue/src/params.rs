@@ -1,13 +1,14 @@
 //! What goes into the store's verbs and what comes out of them.
 
-use crate::transition::Ending;
+use crate::{gate::Gate, transition::Ending};
 use leasehold_types::{
-    DefinitionId, JobId, JobStatus, KeyId, LeaseId, LiveEvent, LogStream, Problem, Role, Source, Stage,
-    TenantId, Timestamp, UserId, WorkerId,
-    view::{JobRow, RetryPolicy},
+    DefinitionId, DefinitionLimits, JobId, JobStatus, KeyId, LeaseId, LiveEvent, LogStream, Problem, Role,
+    Source, Stage, TenantId, Timestamp, UserId, WorkerId,
+    view::{Definition, JobRow, RetryPolicy},
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::time::Duration;
+use uuid::Uuid;
 
 // ---- people -------------------------------------------------------------------------------------
 
@@ -65,6 +66,7 @@ pub struct NewDefinition {
     pub max_attempts: i32,
     pub retry: RetryPolicy,
     pub stages: Vec<Stage>,
+    pub limits: DefinitionLimits,
 }
 
 // ---- create -------------------------------------------------------------------------------------
@@ -96,6 +98,55 @@ pub struct NewJob {
     pub parent: Option<i64>,
     pub max_attempts: i32,
     pub available_at: Option<Timestamp>,
+    /// What must have room for it, in the order of the checks; empty = it may always come in.
+    pub gates: Vec<Gate>,
+}
+
+impl NewJob {
+    /// A job with nothing special about it: the default queue and priority, three attempts, due at once.
+    pub fn new(
+        tenant_id: TenantId,
+        domain: impl Into<String>,
+        job_type: impl Into<String>,
+        payload: Value,
+    ) -> Self {
+        Self {
+            id: JobId(Uuid::now_v7()),
+            tenant_id,
+            domain: domain.into(),
+            queue: "default".into(),
+            job_type: job_type.into(),
+            definition_id: None,
+            owner_user_id: None,
+            project_id: None,
+            source: Source::Api,
+            source_ref: None,
+            priority: 100,
+            payload,
+            metadata: json!({}),
+            dedupe_key: None,
+            idempotency: None,
+            concurrency_key: None,
+            correlation_id: None,
+            request_id: None,
+            trace_id: Uuid::new_v4().simple().to_string(),
+            requested_by: "system".into(),
+            parent: None,
+            max_attempts: 3,
+            available_at: None,
+            gates: Vec::new(),
+        }
+    }
+
+    /// A job of this kind, with the definition's own queue and attempts.
+    pub fn of(definition: &Definition, tenant_id: TenantId, payload: Value) -> Self {
+        Self {
+            queue: definition.queue.clone(),
+            definition_id: Some(definition.id),
+            max_attempts: definition.max_attempts,
+            ..Self::new(tenant_id, &*definition.domain, &*definition.job_type, payload)
+        }
+    }
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
