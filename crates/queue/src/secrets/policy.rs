@@ -34,15 +34,18 @@ impl SecretPolicy {
         deny_keys: Option<&[String]>,
         patterns: Option<&[String]>,
     ) -> Result<Self, Problem> {
-        let names = deny_keys.map_or_else(|| field_pattern(&NAMES), field_pattern);
+        let looks = on_secret != OnSecret::Allow;
         let ours: Vec<String> = SHAPES.iter().map(|shape| (*shape).to_owned()).collect();
-        let shapes = patterns.unwrap_or(&ours).iter().map(|p| compile("JOBS_SECRET_PATTERNS", p));
-        let nothing_denied = deny_keys.is_some_and(<[_]>::is_empty);
-        Ok(Self {
-            on_secret,
-            shapes: shapes.collect::<Result<_, _>>()?,
-            names: if nothing_denied { None } else { Some(compile("JOBS_SECRET_DENY_KEYS", &names)?) },
-        })
+        // What nobody will look for need not be compiled; what was given is checked all the same.
+        let patterns = patterns.unwrap_or(if looks { &ours } else { &[] });
+        let shapes = patterns.iter().map(|p| compile("JOBS_SECRET_PATTERNS", p)).collect::<Result<_, _>>()?;
+        let names = match deny_keys {
+            Some([]) => None,
+            Some(keys) => Some(field_pattern(keys)),
+            None => looks.then(|| field_pattern(&NAMES)),
+        };
+        let names = names.map(|pattern| compile("JOBS_SECRET_DENY_KEYS", &pattern)).transpose()?;
+        Ok(Self { on_secret, names, shapes })
     }
 
     pub fn apply(&self, payload: &mut Value) -> Result<(), Problem> {
