@@ -127,3 +127,18 @@ fn a_terminal_can_limit_a_tenant_and_lift_the_limits() {
     assert_eq!(limit(&["--none"]), serde_json::json!({}));
     assert!(!house.run(&["tenant", "limit", "nobody"], "").status.success());
 }
+
+#[test]
+fn domains_that_settings_cannot_tell_apart_are_warned_about() {
+    let house = House::new();
+    let command = |key: &str, domain: &str| {
+        format!("[commands.{key}]\nprogram = \"/bin/true\"\ndomain = \"{domain}\"\n")
+    };
+    let book =
+        command("one", "prompt-studio") + &command("two", "prompt_studio") + &command("three", "decks");
+    std::fs::write(house.dir.path().join("commands.toml"), book).unwrap();
+    let _server = house.serve(&[("JOBS_QUOTA_MAX_QUEUED_DECKS", "5"), ("JOBS_QUOTA_MAX_QUEUE", "5")]);
+    let log = std::fs::read_to_string(house.dir.path().join("serve.log")).unwrap();
+    assert!(log.contains("prompt-studio and prompt_studio"), "{log}");
+    assert!(log.contains("JOBS_QUOTA_MAX_QUEUE in the environment") && !log.contains("_DECKS"), "{log}");
+}

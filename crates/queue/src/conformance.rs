@@ -11,6 +11,7 @@ pub mod counters;
 pub mod create;
 pub mod definitions;
 pub mod door;
+pub mod door_limits;
 pub mod fairness;
 pub mod finish;
 pub mod gate_races;
@@ -68,13 +69,13 @@ macro_rules! conformance_suite {
                 a_refused_job_does_not_hold_its_keys, gates_of_a_missing_tenant_change_nothing,
                 folding_changes_no_gate;
             door: bad_input_has_a_code_and_changes_nothing, the_checks_come_in_their_order,
-                a_tenants_limits_are_obeyed_and_lifted,
+                allow_lists_of_everywhere_and_of_the_domain_unite, secrets_are_refused_or_never_stored,
+                who_may_not_operate_may_not_enqueue;
+            door_limits: a_tenants_limits_are_obeyed_and_lifted,
                 only_who_governs_changes_limits_and_only_to_numbers_that_make_sense,
                 quotas_count_whom_they_were_found_for,
                 a_full_key_is_refused_in_reject_mode_and_waits_in_wait_mode,
-                allow_lists_of_everywhere_and_of_the_domain_unite, secrets_are_refused_or_never_stored,
-                many_requests_are_one_call_with_an_answer_each, ten_thousand_come_in_at_once_and_not_one_more,
-                who_may_not_operate_may_not_enqueue;
+                many_requests_are_one_call_with_an_answer_each, ten_thousand_come_in_at_once_and_not_one_more;
             gate_races: seven_of_a_hundred_may_wait, seven_of_a_hundred_fit_into_the_minute,
                 seven_of_a_hundred_may_hold_a_key, seven_of_a_hundred_jobs_of_one_owner_may_wait,
                 seven_of_a_hundred_fit_below_the_watermark,

@@ -1,6 +1,6 @@
 //! The engine's door on a real store: what is refused, in which order, and that a refusal changes nothing.
 
-use super::bench::{Bench, definition, person};
+use super::bench::{Bench, definition};
 use crate::{
     allow::AllowList,
     engine::{Engine, EngineConfig, EnqueueRequest},
@@ -11,17 +11,16 @@ use crate::{
 };
 use leasehold_types::{
     DefinitionLimits, JobFilter, JobRef, JobStatus, KeyMode, PageRequest, Problem, Source, TenantId,
-    TenantLimits,
 };
 use serde_json::{Value, json};
 
 impl Bench {
-    fn engine(&self, config: EngineConfig) -> Engine {
+    pub(super) fn engine(&self, config: EngineConfig) -> Engine {
         Engine::new(self.store.clone(), self.clock.clone(), config)
     }
 
     /// Everything an enqueue writes, counted.
-    async fn footprint(&self) -> (i64, i64, usize) {
+    pub(super) async fn footprint(&self) -> (i64, i64, usize) {
         let everything = Scope::system("test");
         let page = PageRequest::default();
         let listed = self.store.list(&everything, &JobFilter::default(), page).await.unwrap();
@@ -30,20 +29,20 @@ impl Bench {
     }
 }
 
-fn import(payload: Value) -> EnqueueRequest {
+pub(super) fn import(payload: Value) -> EnqueueRequest {
     EnqueueRequest::new("import", payload, Source::Api)
 }
 
-fn keyed(key: &str) -> EnqueueRequest {
+pub(super) fn keyed(key: &str) -> EnqueueRequest {
     EnqueueRequest { idempotency_key: Some(key.into()), ..import(json!({})) }
 }
 
-fn quotas(settings: &[(&str, i64)]) -> EngineConfig {
+pub(super) fn quotas(settings: &[(&str, i64)]) -> EngineConfig {
     let quotas = Quotas::new(settings.iter().map(|(name, max)| ((*name).to_owned(), *max)));
     EngineConfig { quotas, ..EngineConfig::default() }
 }
 
-async fn code(engine: &Engine, b: &Bench, request: EnqueueRequest) -> &'static str {
+pub(super) async fn code(engine: &Engine, b: &Bench, request: EnqueueRequest) -> &'static str {
     match engine.enqueue(&b.ann(), b.a, request).await {
         Ok(_) => "ok",
         Err(problem) => problem.code.as_str(),
@@ -130,76 +129,6 @@ pub async fn the_checks_come_in_their_order(b: Bench) {
     assert_eq!(b.footprint().await, (1, 1, 1));
 }
 
-pub async fn a_tenants_limits_are_obeyed_and_lifted(b: Bench) {
-    let (engine, system) = (b.engine(EngineConfig::default()), Scope::system("test"));
-    engine.enqueue(&b.ann(), b.a, keyed("k")).await.unwrap();
-    let limits = TenantLimits { max_queued: Some(2), submits_per_minute: Some(3), ..TenantLimits::default() };
-    engine.set_tenant_limits(&system, b.a, limits).await.unwrap();
-    assert_eq!(code(&engine, &b, import(json!({}))).await, "ok");
-    assert_eq!(code(&engine, &b, import(json!({}))).await, "QUOTA_EXCEEDED");
-    assert_eq!(code(&engine, &b, keyed("k")).await, "ok", "a replay is no new job");
-    engine.enqueue(&b.bob(), b.b, import(json!({}))).await.unwrap();
-    b.claim(10).await;
-    assert_eq!(code(&engine, &b, import(json!({}))).await, "ok");
-    assert_eq!(code(&engine, &b, import(json!({}))).await, "ok");
-    b.claim(10).await;
-    assert_eq!(code(&engine, &b, import(json!({}))).await, "QUOTA_EXCEEDED", "three this minute");
-    engine.set_tenant_limits(&system, b.a, TenantLimits::default()).await.unwrap();
-    assert_eq!(code(&engine, &b, import(json!({}))).await, "ok");
-}
-
-pub async fn only_who_governs_changes_limits_and_only_to_numbers_that_make_sense(b: Bench) {
-    let (engine, system) = (b.engine(EngineConfig::default()), Scope::system("test"));
-    let one = TenantLimits { max_queued: Some(1), ..TenantLimits::default() };
-    let refused = engine.set_tenant_limits(&person(b.a, "ann@example.org"), b.a, one).await;
-    assert_eq!(refused.unwrap_err().code.as_str(), "FORBIDDEN");
-    let refused = engine.set_definition_limits(&b.ann(), b.definition.id, DefinitionLimits::default()).await;
-    assert_eq!(refused.unwrap_err().code.as_str(), "FORBIDDEN");
-    for number in [0, -1] {
-        let limits = TenantLimits { submits_per_minute: Some(number), ..TenantLimits::default() };
-        let problem = engine.set_tenant_limits(&system, b.a, limits).await.unwrap_err();
-        assert_eq!(
-            (problem.code.as_str(), problem.errors[0].field.as_str()),
-            ("INVALID_INPUT", "submits_per_minute")
-        );
-        let limits = DefinitionLimits { max_active_per_key: Some(number), ..DefinitionLimits::default() };
-        let problem = engine.set_definition_limits(&system, b.definition.id, limits).await.unwrap_err();
-        assert_eq!(problem.code.as_str(), "INVALID_INPUT");
-    }
-    assert_eq!(b.store.tenant(&system, b.a).await.unwrap().unwrap().limits, TenantLimits::default());
-}
-
-pub async fn quotas_count_whom_they_were_found_for(b: Bench) {
-    let engine = b.engine(quotas(&[
-        ("JOBS_QUOTA_MAX_QUEUED", 4),
-        ("JOBS_QUOTA_MAX_QUEUED_USER_U_1", 1),
-        ("JOBS_QUOTA_MAX_QUEUED_COMMANDS_USER_VIP", 0),
-    ]));
-    let of = |owner: &str| EnqueueRequest { owner_user_id: Some(owner.into()), ..import(json!({})) };
-    assert_eq!(code(&engine, &b, of("u-1")).await, "ok");
-    assert_eq!(code(&engine, &b, of("u-1")).await, "QUOTA_EXCEEDED");
-    for _ in 0..3 {
-        assert_eq!(code(&engine, &b, of("u-2")).await, "ok");
-    }
-    assert_eq!(code(&engine, &b, of("u-2")).await, "QUOTA_EXCEEDED", "the global quota counts everybody");
-    assert_eq!(code(&engine, &b, import(json!({}))).await, "QUOTA_EXCEEDED");
-    assert_eq!(code(&engine, &b, of("vip")).await, "ok", "0 lifts the limit");
-}
-
-pub async fn a_full_key_is_refused_in_reject_mode_and_waits_in_wait_mode(b: Bench) {
-    let (engine, system) = (b.engine(EngineConfig::default()), Scope::system("test"));
-    let ask = |key: &str| EnqueueRequest { concurrency_key: Some(key.into()), ..import(json!({})) };
-    let limits =
-        |key_mode| DefinitionLimits { max_active_per_key: Some(1), key_mode, ..DefinitionLimits::default() };
-    engine.set_definition_limits(&system, b.definition.id, limits(KeyMode::Reject)).await.unwrap();
-    assert_eq!(code(&engine, &b, ask("doc")).await, "ok");
-    assert_eq!(code(&engine, &b, ask("doc")).await, "CONCURRENCY_LIMIT");
-    assert_eq!(code(&engine, &b, ask("other")).await, "ok");
-    assert_eq!(code(&engine, &b, import(json!({}))).await, "ok", "no key, no limit");
-    engine.set_definition_limits(&system, b.definition.id, limits(KeyMode::Wait)).await.unwrap();
-    assert_eq!(code(&engine, &b, ask("doc")).await, "ok");
-}
-
 pub async fn allow_lists_of_everywhere_and_of_the_domain_unite(b: Bench) {
     let list = |key: &str, names: &[&str]| (key.to_owned(), names.iter().map(|n| (*n).to_owned()).collect());
     b.store.ensure_definition(definition("export")).await.unwrap();
@@ -237,42 +166,6 @@ pub async fn secrets_are_refused_or_never_stored(b: Bench) {
     let kept = b.detail(made.number).await.payload;
     assert_eq!(kept, json!({"rows": 3, "login": [{"Password": REDACTED}]}));
     assert_eq!(engine.job(&b.ann(), JobRef::Number(made.number)).await.unwrap().payload, kept);
-}
-
-pub async fn many_requests_are_one_call_with_an_answer_each(b: Bench) {
-    let engine = b.engine(EngineConfig::default());
-    let limits = TenantLimits { max_queued: Some(3), ..TenantLimits::default() };
-    engine.set_tenant_limits(&Scope::system("test"), b.a, limits).await.unwrap();
-    let requests = vec![
-        import(json!({})),
-        EnqueueRequest { priority: Some(0), ..import(json!({})) },
-        keyed("k"),
-        EnqueueRequest::new("nothing", json!({}), Source::Api),
-        keyed("k"),
-        import(json!({})),
-        import(json!({})),
-    ];
-    let answers = engine.enqueue_many(&b.ann(), b.a, requests).await.unwrap();
-    let codes: Vec<_> =
-        answers.iter().map(|a| a.as_ref().map_or_else(|p| p.code.as_str(), |_| "ok")).collect();
-    assert_eq!(codes, ["ok", "INVALID_INPUT", "ok", "INVALID_INPUT", "ok", "ok", "QUOTA_EXCEEDED"]);
-    let number = |i: usize| answers[i].as_ref().unwrap().job.number;
-    assert_eq!(number(2), number(4));
-    assert!(number(0) < number(2) && number(2) < number(5));
-    assert_eq!(b.footprint().await, (3, 3, 3));
-}
-
-pub async fn ten_thousand_come_in_at_once_and_not_one_more(b: Bench) {
-    let engine = b.engine(EngineConfig::default());
-    let many = |n: usize| (0..n).map(|_| import(json!({}))).collect::<Vec<_>>();
-    let refused = engine.enqueue_many(&b.ann(), b.a, many(10_001)).await.unwrap_err();
-    assert_eq!((refused.code.as_str(), b.footprint().await), ("INVALID_INPUT", (0, 0, 0)));
-    let limits = TenantLimits { max_queued: Some(9_990), ..TenantLimits::default() };
-    engine.set_tenant_limits(&Scope::system("test"), b.a, limits).await.unwrap();
-    let answers = engine.enqueue_many(&b.ann(), b.a, many(10_000)).await.unwrap();
-    assert_eq!(answers.iter().filter(|a| a.is_ok()).count(), 9_990);
-    assert!(engine.enqueue_many(&b.ann(), b.a, vec![]).await.unwrap().is_empty());
-    assert_eq!(b.card(b.a).await.queued, 9_990);
 }
 
 /// A viewer's request is refused before anything is looked at.

@@ -23,18 +23,17 @@ pub async fn counts(
             (Counted::SubmittedThisMinute, _) => rates.push(measure),
             (_, Extent::Owner { .. }) => owners.push(measure),
             (_, Extent::Key { .. }) => keys.push(measure),
+            (_, Extent::Everywhere) => {
+                counts.insert(measure.clone(), everywhere(connection, measure).await?);
+            }
             (_, Extent::Tenant(tenant)) => {
                 counts.insert(measure.clone(), in_tenant(connection, tenant.0, measure).await?);
             }
-            (_, Extent::Everywhere) => {
-                counts.insert(measure.clone(), in_all(connection, None, None, measure).await?);
-            }
             (_, Extent::Domain(domain)) => {
-                counts.insert(measure.clone(), in_all(connection, Some(domain), None, measure).await?);
+                counts.insert(measure.clone(), in_domain(connection, domain, measure).await?);
             }
             (_, Extent::Queue { domain, queue }) => {
-                let count = in_all(connection, Some(domain), Some(queue), measure).await?;
-                counts.insert(measure.clone(), count);
+                counts.insert(measure.clone(), in_queue(connection, domain, queue, measure).await?);
             }
         }
     }
@@ -48,6 +47,18 @@ fn statuses(measure: &Measure) -> Vec<String> {
     let all = ["queued", "processing"];
     let counted = if measure.counted == Counted::Active { &all[..] } else { &all[..1] };
     counted.iter().map(|status| (*status).to_owned()).collect()
+}
+
+async fn everywhere(connection: &mut PgConnection, measure: &Measure) -> Result<i64, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"SELECT COALESCE(sum(jobs), 0)::bigint AS "jobs!"
+           FROM (SELECT jobs FROM job_counters WHERE status = ANY($1)
+                 UNION ALL
+                 SELECT delta FROM job_counter_deltas WHERE status = ANY($1)) c"#,
+        &statuses(measure)
+    )
+    .fetch_one(connection)
+    .await
 }
 
 async fn in_tenant(
@@ -67,18 +78,34 @@ async fn in_tenant(
     .await
 }
 
-async fn in_all(
+async fn in_domain(
     connection: &mut PgConnection,
-    domain: Option<&str>,
-    queue: Option<&str>,
+    domain: &str,
     measure: &Measure,
 ) -> Result<i64, sqlx::Error> {
     sqlx::query_scalar!(
         r#"SELECT COALESCE(sum(jobs), 0)::bigint AS "jobs!"
-           FROM (SELECT domain, queue, status, jobs FROM job_counters
+           FROM (SELECT jobs FROM job_counters WHERE domain = $1 AND status = ANY($2)
                  UNION ALL
-                 SELECT domain, queue, status, delta FROM job_counter_deltas) c
-           WHERE ($1::text IS NULL OR domain = $1) AND ($2::text IS NULL OR queue = $2) AND status = ANY($3)"#,
+                 SELECT delta FROM job_counter_deltas WHERE domain = $1 AND status = ANY($2)) c"#,
+        domain,
+        &statuses(measure)
+    )
+    .fetch_one(connection)
+    .await
+}
+
+async fn in_queue(
+    connection: &mut PgConnection,
+    domain: &str,
+    queue: &str,
+    measure: &Measure,
+) -> Result<i64, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"SELECT COALESCE(sum(jobs), 0)::bigint AS "jobs!"
+           FROM (SELECT jobs FROM job_counters WHERE domain = $1 AND queue = $2 AND status = ANY($3)
+                 UNION ALL
+                 SELECT delta FROM job_counter_deltas WHERE domain = $1 AND queue = $2 AND status = ANY($3)) c"#,
         domain,
         queue,
         &statuses(measure)

@@ -15,15 +15,26 @@ pub(super) async fn count(
     let active = measure.counted == Counted::Active;
     match (&measure.counted, &measure.extent) {
         (Counted::SubmittedThisMinute, extent) => of_rate(connection, extent, now).await,
+        (_, Extent::Everywhere) => everywhere(connection, active).await,
         (_, Extent::Tenant(tenant)) => in_tenant(connection, &tenant.to_string(), active).await,
-        (_, Extent::Everywhere) => in_all(connection, None, None, active).await,
-        (_, Extent::Domain(domain)) => in_all(connection, Some(domain), None, active).await,
-        (_, Extent::Queue { domain, queue }) => in_all(connection, Some(domain), Some(queue), active).await,
+        (_, Extent::Domain(domain)) => in_domain(connection, domain, active).await,
+        (_, Extent::Queue { domain, queue }) => in_queue(connection, domain, queue, active).await,
         (_, Extent::Owner { owner, domain }) => of_owner(connection, owner, domain.as_deref(), active).await,
         (_, Extent::Key { tenant, domain, job_type, key }) => {
             of_key(connection, [&tenant.to_string(), domain, job_type, key], active).await
         }
     }
+}
+
+async fn everywhere(connection: &mut SqliteConnection, active: bool) -> Outcome<i64> {
+    let jobs = sqlx::query_scalar!(
+        r#"SELECT COALESCE(SUM(jobs), 0) AS "jobs!: i64" FROM job_counters
+           WHERE (status = 'queued' OR (?1 AND status = 'processing'))"#,
+        active
+    )
+    .fetch_one(connection)
+    .await?;
+    Ok(jobs)
 }
 
 async fn in_tenant(connection: &mut SqliteConnection, tenant: &str, active: bool) -> Outcome<i64> {
@@ -38,16 +49,27 @@ async fn in_tenant(connection: &mut SqliteConnection, tenant: &str, active: bool
     Ok(jobs)
 }
 
-async fn in_all(
+async fn in_domain(connection: &mut SqliteConnection, domain: &str, active: bool) -> Outcome<i64> {
+    let jobs = sqlx::query_scalar!(
+        r#"SELECT COALESCE(SUM(jobs), 0) AS "jobs!: i64" FROM job_counters
+           WHERE domain = ?1 AND (status = 'queued' OR (?2 AND status = 'processing'))"#,
+        domain,
+        active
+    )
+    .fetch_one(connection)
+    .await?;
+    Ok(jobs)
+}
+
+async fn in_queue(
     connection: &mut SqliteConnection,
-    domain: Option<&str>,
-    queue: Option<&str>,
+    domain: &str,
+    queue: &str,
     active: bool,
 ) -> Outcome<i64> {
     let jobs = sqlx::query_scalar!(
         r#"SELECT COALESCE(SUM(jobs), 0) AS "jobs!: i64" FROM job_counters
-           WHERE (?1 IS NULL OR domain = ?1) AND (?2 IS NULL OR queue = ?2)
-             AND (status = 'queued' OR (?3 AND status = 'processing'))"#,
+           WHERE domain = ?1 AND queue = ?2 AND (status = 'queued' OR (?3 AND status = 'processing'))"#,
         domain,
         queue,
         active
