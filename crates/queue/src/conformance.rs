@@ -75,7 +75,8 @@ macro_rules! conformance_suite {
                 only_who_governs_changes_limits_and_only_to_numbers_that_make_sense,
                 quotas_count_whom_they_were_found_for,
                 a_full_key_is_refused_in_reject_mode_and_waits_in_wait_mode,
-                many_requests_are_one_call_with_an_answer_each, ten_thousand_come_in_at_once_and_not_one_more;
+                many_requests_are_one_call_with_an_answer_each, ten_thousand_come_in_at_once_and_not_one_more,
+                a_retry_comes_through_the_same_door;
             gate_races: seven_of_a_hundred_may_wait, seven_of_a_hundred_fit_into_the_minute,
                 seven_of_a_hundred_may_hold_a_key, seven_of_a_hundred_jobs_of_one_owner_may_wait,
                 seven_of_a_hundred_fit_below_the_watermark,

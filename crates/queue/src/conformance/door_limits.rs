@@ -7,8 +7,9 @@ use super::{
 use crate::{
     engine::{EngineConfig, EnqueueRequest},
     scope::Scope,
+    transition::Ending,
 };
-use leasehold_types::{DefinitionLimits, KeyMode, Source, TenantLimits};
+use leasehold_types::{DefinitionLimits, JobRef, KeyMode, Source, TenantLimits};
 use serde_json::json;
 
 pub async fn a_tenants_limits_are_obeyed_and_lifted(b: Bench) {
@@ -115,4 +116,21 @@ pub async fn ten_thousand_come_in_at_once_and_not_one_more(b: Bench) {
     assert_eq!(answers.iter().filter(|a| a.is_ok()).count(), 9_990);
     assert!(engine.enqueue_many(&b.ann(), b.a, vec![]).await.unwrap().is_empty());
     assert_eq!(b.card(b.a).await.queued, 9_990);
+}
+
+pub async fn a_retry_comes_through_the_same_door(b: Bench) {
+    let engine = b.engine(EngineConfig::default());
+    let ended = engine.enqueue(&b.ann(), b.a, import(json!({}))).await.unwrap().job.number;
+    let job = b.claim(1).await.remove(0);
+    b.finish(&job.lease, Ending::Completed).await;
+    engine.enqueue(&b.ann(), b.a, import(json!({}))).await.unwrap();
+    let limits = TenantLimits { max_queued: Some(1), ..TenantLimits::default() };
+    engine.set_tenant_limits(&Scope::system("test"), b.a, limits).await.unwrap();
+    let before = b.footprint().await;
+    let refused = engine.retry(&b.ann(), JobRef::Number(ended)).await.unwrap_err();
+    assert_eq!(refused.code.as_str(), "QUOTA_EXCEEDED");
+    assert_eq!(b.footprint().await, before);
+    engine.set_tenant_limits(&Scope::system("test"), b.a, TenantLimits::default()).await.unwrap();
+    let retried = engine.retry(&b.ann(), JobRef::Number(ended)).await.unwrap();
+    assert_eq!(b.detail(retried.number).await.parent.unwrap().number, ended);
 }

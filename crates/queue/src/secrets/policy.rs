@@ -135,9 +135,9 @@ impl SecretPolicy {
     }
 }
 
-/// `"token": null` or `"password": false` gives nothing away.
+/// `"token": null` or `"password": false` gives nothing away, and what was blotted out before is no secret.
 fn says_something(value: &Value) -> bool {
-    !matches!(value, Value::Null | Value::Bool(_)) && value.as_str() != Some("")
+    !matches!(value, Value::Null | Value::Bool(_)) && !matches!(value.as_str(), Some("" | REDACTED))
 }
 
 fn compile(setting: &str, pattern: &str) -> Result<Regex, Problem> {
@@ -207,6 +207,7 @@ mod tests {
         let mut payload =
             json!({"rows": 3, "token": "t", "list": ["a AKIAABCDEFGHIJKLMNOP b", {"pwd": [1]}]});
         policy(OnSecret::Redact).apply(&mut payload).unwrap();
+        assert!(policy(OnSecret::Reject).apply(&mut payload).is_ok(), "what was blotted out may be retried");
         assert_eq!(
             payload,
             json!({"rows": 3, "token": REDACTED, "list": [format!("a {REDACTED} b"), {"pwd": REDACTED}]})
