@@ -107,3 +107,38 @@ fn a_stale_schema_is_refused_when_migrating_is_switched_off() {
     assert_eq!(house.json(&["migrate"], "")["current"], true);
     assert!(house.serve(&[("JOBS_AUTO_MIGRATE", "false")]).setup_link.is_some());
 }
+
+#[test]
+fn a_terminal_can_limit_a_tenant_and_lift_the_limits() {
+    let house = House::new();
+    house.json(&["tenant", "add", "Acme"], "");
+    let limit =
+        |args: &[&str]| house.json(&[&["tenant", "limit", "acme"], args].concat(), "")["limits"].clone();
+    assert_eq!(limit(&[]), serde_json::json!({}));
+    assert_eq!(limit(&["--max-queued", "5"]), serde_json::json!({"max_queued": 5}));
+    let both = serde_json::json!({"max_queued": 5, "submits_per_minute": 60});
+    assert_eq!(limit(&["--submits-per-minute", "60"]), both, "what is not given stays");
+    assert_eq!(limit(&[]), both);
+    assert_eq!(limit(&["--none", "--max-in-flight", "2"]), serde_json::json!({"max_in_flight": 2}));
+    let refused = house.run(&["tenant", "limit", "acme", "--max-queued", "0", "--json"], "");
+    assert!(!refused.status.success());
+    let problem: serde_json::Value = serde_json::from_slice(&refused.stderr).unwrap();
+    assert_eq!(problem["code"], "INVALID_INPUT");
+    assert_eq!(limit(&["--none"]), serde_json::json!({}));
+    assert!(!house.run(&["tenant", "limit", "nobody"], "").status.success());
+}
+
+#[test]
+fn domains_that_settings_cannot_tell_apart_are_warned_about() {
+    let house = House::new();
+    let command = |key: &str, domain: &str| {
+        format!("[commands.{key}]\nprogram = \"/bin/true\"\ndomain = \"{domain}\"\n")
+    };
+    let book =
+        command("one", "prompt-studio") + &command("two", "prompt_studio") + &command("three", "decks");
+    std::fs::write(house.dir.path().join("commands.toml"), book).unwrap();
+    let _server = house.serve(&[("JOBS_QUOTA_MAX_QUEUED_DECKS", "5"), ("JOBS_QUOTA_MAX_QUEUE", "5")]);
+    let log = std::fs::read_to_string(house.dir.path().join("serve.log")).unwrap();
+    assert!(log.contains("prompt-studio and prompt_studio"), "{log}");
+    assert!(log.contains("JOBS_QUOTA_MAX_QUEUE in the environment") && !log.contains("_DECKS"), "{log}");
+}

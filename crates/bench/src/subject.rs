@@ -7,7 +7,7 @@ use leasehold_queue::{
 };
 use leasehold_store_postgres::PostgresStore;
 use leasehold_store_sqlite::SqliteStore;
-use leasehold_types::{JobId, Source, TenantId, view::RetryPolicy};
+use leasehold_types::{DefinitionLimits, TenantId, view::RetryPolicy};
 use scratch_postgres::{ScratchPostgres, StartOptions};
 use serde_json::json;
 use sqlx::{
@@ -145,33 +145,14 @@ fn definition() -> NewDefinition {
         max_attempts: 3,
         retry: RetryPolicy::default(),
         stages: vec![],
+        limits: DefinitionLimits::default(),
     }
 }
 
 pub fn no_op(tenant: TenantId) -> NewJob {
     NewJob {
-        id: JobId(Uuid::now_v7()),
-        tenant_id: tenant,
-        domain: "bench".into(),
-        queue: "default".into(),
-        job_type: "no-op".into(),
-        definition_id: None,
-        owner_user_id: None,
-        project_id: None,
-        source: Source::Api,
-        source_ref: None,
-        priority: 100,
-        payload: json!({"n": 1}),
-        metadata: json!({}),
-        dedupe_key: None,
-        idempotency: None,
-        concurrency_key: None,
-        correlation_id: None,
-        request_id: None,
         trace_id: String::new(),
         requested_by: "bench".into(),
-        parent: None,
-        max_attempts: 3,
-        available_at: None,
+        ..NewJob::new(tenant, "bench", "no-op", json!({"n": 1}))
     }
 }

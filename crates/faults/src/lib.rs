@@ -11,7 +11,7 @@ use leasehold_queue::{
     transition::{Ending, Failure, Rules},
 };
 use leasehold_types::{
-    JobId, Source, TenantId, WorkerId,
+    TenantId, WorkerId,
     view::{Jitter, RetryPolicy},
 };
 use serde_json::json;
@@ -144,28 +144,9 @@ async fn rest(error: &StoreError) {
 
 fn new_job(tenant: TenantId) -> NewJob {
     NewJob {
-        id: JobId(Uuid::now_v7()),
-        tenant_id: tenant,
-        domain: "faults".into(),
-        queue: "default".into(),
-        job_type: "no-op".into(),
-        definition_id: None,
-        owner_user_id: None,
-        project_id: None,
-        source: Source::Api,
-        source_ref: None,
-        priority: 100,
-        payload: json!({}),
-        metadata: json!({}),
-        dedupe_key: None,
-        idempotency: None,
-        concurrency_key: None,
-        correlation_id: None,
-        request_id: None,
         trace_id: String::new(),
         requested_by: "faults".into(),
-        parent: None,
         max_attempts: 100,
-        available_at: None,
+        ..NewJob::new(tenant, "faults", "no-op", json!({}))
     }
 }

@@ -10,9 +10,14 @@ pub mod claim;
 pub mod counters;
 pub mod create;
 pub mod definitions;
+pub mod door;
+pub mod door_limits;
 pub mod fairness;
 pub mod finish;
+pub mod gate_races;
+pub mod gates;
 pub mod keys;
+pub mod limits;
 pub mod lists;
 pub mod logs;
 pub mod model;
@@ -53,6 +58,30 @@ macro_rules! conformance_suite {
                 an_active_dedupe_key_returns_the_active_job, a_dedupe_key_is_free_after_the_end,
                 dedupe_keys_of_tenants_are_apart, deduplication_inside_one_batch, one_bad_item_does_not_undo_the_rest,
                 a_hundred_parallel_posts_of_one_key_make_one_job, a_hundred_parallel_dedupes_make_one_job;
+            limits: a_tenant_has_no_limits_at_first, limits_of_a_tenant_are_read_wherever_it_is_read,
+                limits_of_a_tenant_are_replaced_as_a_whole, a_strangers_limits_cannot_be_changed,
+                a_definition_is_made_with_its_limits_and_keeps_what_was_changed,
+                an_unknown_definition_has_no_limits_to_change;
+            gates: only_so_many_may_wait, an_extent_counts_its_own_jobs_only,
+                a_full_queue_is_overloaded_for_every_tenant, an_active_key_is_taken_until_its_job_has_ended,
+                a_rate_begins_anew_with_the_next_minute, items_of_one_call_count_against_each_other,
+                a_replay_passes_closed_gates_and_costs_nothing, replays_inside_one_call_count_once,
+                a_refused_job_does_not_hold_its_keys, gates_of_a_missing_tenant_change_nothing,
+                folding_changes_no_gate;
+            door: bad_input_has_a_code_and_changes_nothing, the_checks_come_in_their_order,
+                allow_lists_of_everywhere_and_of_the_domain_unite, secrets_are_refused_or_never_stored,
+                who_may_not_operate_may_not_enqueue;
+            door_limits: a_tenants_limits_are_obeyed_and_lifted,
+                only_who_governs_changes_limits_and_only_to_numbers_that_make_sense,
+                quotas_count_whom_they_were_found_for,
+                a_full_key_is_refused_in_reject_mode_and_waits_in_wait_mode,
+                many_requests_are_one_call_with_an_answer_each, ten_thousand_come_in_at_once_and_not_one_more,
+                a_retry_comes_through_the_same_door;
+            gate_races: seven_of_a_hundred_may_wait, seven_of_a_hundred_fit_into_the_minute,
+                seven_of_a_hundred_may_hold_a_key, seven_of_a_hundred_jobs_of_one_owner_may_wait,
+                seven_of_a_hundred_fit_below_the_watermark,
+                a_hundred_posts_of_one_key_for_one_place_make_one_job_and_no_refusal,
+                batches_with_gates_in_any_order_all_come_to_an_end;
             claim: a_claimed_job_is_processing_under_a_lease, a_claim_takes_at_most_what_is_asked,
                 nothing_ready_means_an_empty_claim, priority_comes_first, age_decides_among_equals,
                 the_number_decides_among_twins, a_retry_does_not_overtake_older_jobs, a_scheduled_job_waits_for_its_time,

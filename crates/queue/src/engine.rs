@@ -1,15 +1,20 @@
 //! The engine: what pages, the API, workers and the command line call. It checks permission and input, lets
 //! the pure parts decide, and has the store persist.
 
+mod door;
 mod enqueue;
+mod limits;
 mod people;
 mod upkeep;
 
 use crate::{
+    allow::AllowList,
     clock::Clock,
     hub::Hub,
     params::{CancelAnswer, QueueControl},
+    quota::Quotas,
     scope::{Permission, Scope},
+    secrets::SecretPolicy,
     store::Store,
     transition::Rules,
 };
@@ -31,8 +36,16 @@ pub struct EngineConfig {
     pub lease: Duration,
     /// `JOBS_MAX_JSON_BYTES`
     pub max_json_bytes: usize,
-    /// `JOBS_ALLOWED_QUEUES`, beside the standard three.
-    pub allowed_queues: Vec<String>,
+    /// `JOBS_ALLOWED_QUEUES`, beside the standard three and each definition's own.
+    pub allowed_queues: AllowList,
+    /// `JOBS_ALLOWED_JOB_TYPES`; where nothing is said, every type is allowed.
+    pub allowed_job_types: AllowList,
+    /// `JOBS_QUOTA_*`
+    pub quotas: Quotas,
+    /// `JOBS_QUEUE_HIGH_WATERMARK`; 0 = off.
+    pub high_watermark: i64,
+    /// `JOBS_SECRET_*`
+    pub secrets: SecretPolicy,
     /// `JOBS_IDEMPOTENCY_TTL_SECONDS`; 0 = for ever.
     pub idempotency_ttl: Duration,
     pub rules: Rules,
@@ -43,7 +56,11 @@ impl Default for EngineConfig {
         Self {
             lease: Duration::from_secs(60),
             max_json_bytes: 1_048_576,
-            allowed_queues: Vec::new(),
+            allowed_queues: AllowList::default(),
+            allowed_job_types: AllowList::default(),
+            quotas: Quotas::default(),
+            high_watermark: 0,
+            secrets: SecretPolicy::default(),
             idempotency_ttl: Duration::from_secs(86_400),
             rules: Rules::default(),
         }
@@ -63,11 +80,13 @@ pub struct Engine {
     config: EngineConfig,
     hub: Hub,
     definitions: Mutex<Remembered>,
+    tenant_limits: limits::Remembered,
 }
 
 impl Engine {
     pub fn new(store: Arc<dyn Store>, clock: Clock, config: EngineConfig) -> Self {
-        Self { store, clock, config, hub: Hub::default(), definitions: Mutex::new(None) }
+        let (hub, definitions) = (Hub::default(), Mutex::new(None));
+        Self { store, clock, config, hub, definitions, tenant_limits: limits::Remembered::default() }
     }
 
     /// For workers, sessions and sweeps, which speak the store's verbs themselves.

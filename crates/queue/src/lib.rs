@@ -6,6 +6,7 @@
 //! [`progress`]); a [`store::Store`] only persists them, each verb in one transaction. Pages, the API, workers
 //! and the command line all go through [`engine::Engine`]; nothing else writes the tables.
 
+pub mod allow;
 pub mod backoff;
 pub mod clock;
 #[cfg(feature = "conformance")]
@@ -13,12 +14,14 @@ pub mod conformance;
 pub mod diagnosis;
 pub mod engine;
 pub mod fairness;
+pub mod gate;
 pub mod hub;
 pub mod params;
 pub mod payload;
 pub mod progress;
 pub mod quota;
 pub mod scope;
+pub mod secrets;
 pub mod store;
 pub mod transition;
 pub mod upkeep;

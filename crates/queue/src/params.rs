@@ -1,11 +1,14 @@
 //! What goes into the store's verbs and what comes out of them.
 
+mod new_job;
+
 use crate::transition::Ending;
 use leasehold_types::{
-    DefinitionId, JobId, JobStatus, KeyId, LeaseId, LiveEvent, LogStream, Problem, Role, Source, Stage,
+    DefinitionId, DefinitionLimits, JobId, JobStatus, KeyId, LeaseId, LiveEvent, LogStream, Role, Stage,
     TenantId, Timestamp, UserId, WorkerId,
     view::{JobRow, RetryPolicy},
 };
+pub use new_job::{CreateAnswer, Created, HowCreated, Idempotency, NewJob};
 use serde_json::Value;
 use std::time::Duration;
 use uuid::Uuid;
@@ -66,67 +69,8 @@ pub struct NewDefinition {
     pub max_attempts: i32,
     pub retry: RetryPolicy,
     pub stages: Vec<Stage>,
+    pub limits: DefinitionLimits,
 }
-
-// ---- create -------------------------------------------------------------------------------------
-
-/// A job that has passed the engine's checks. The store still decides about keys.
-#[derive(Clone, PartialEq, Debug)]
-pub struct NewJob {
-    pub id: JobId,
-    pub tenant_id: TenantId,
-    pub domain: String,
-    pub queue: String,
-    pub job_type: String,
-    pub definition_id: Option<DefinitionId>,
-    pub owner_user_id: Option<String>,
-    pub project_id: Option<i64>,
-    pub source: Source,
-    pub source_ref: Option<String>,
-    pub priority: i32,
-    pub payload: Value,
-    pub metadata: Value,
-    pub dedupe_key: Option<String>,
-    pub idempotency: Option<Idempotency>,
-    pub concurrency_key: Option<String>,
-    pub correlation_id: Option<String>,
-    pub request_id: Option<String>,
-    pub trace_id: String,
-    pub requested_by: String,
-    /// The number of the job this one repeats.
-    pub parent: Option<i64>,
-    pub max_attempts: i32,
-    pub available_at: Option<Timestamp>,
-}
-
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Idempotency {
-    pub key: String,
-    pub payload_hash: String,
-    /// None = for ever.
-    pub expires_at: Option<Timestamp>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum HowCreated {
-    Inserted,
-    /// The idempotency key was used before with the same payload: this is that job.
-    Replayed,
-    /// An active job holds the dedupe key: this is that job.
-    Deduplicated,
-}
-
-#[derive(Clone, PartialEq, Debug)]
-pub struct Created {
-    pub number: i64,
-    pub id: JobId,
-    pub status: JobStatus,
-    pub queued_at: Timestamp,
-    pub how: HowCreated,
-}
-
-/// One answer per job asked for, in the same order.
-pub type CreateAnswer = Result<Created, Problem>;
 
 // ---- claim, renew, finish -----------------------------------------------------------------------
 

@@ -8,12 +8,22 @@ const DEEPEST: usize = 64;
 
 /// A payload any job may carry: not too large, not too deep, no NUL (Postgres cannot store it).
 pub fn check_shape(payload: &Value, max_bytes: usize) -> Result<(), Problem> {
+    check_size(payload, max_bytes)?;
+    check_content(payload)
+}
+
+pub fn check_size(payload: &Value, max_bytes: usize) -> Result<(), Problem> {
     let size = payload.to_string().len();
     if size > max_bytes {
         let detail =
             format!("The payload has {size} bytes; at most {max_bytes} are allowed. Nothing was enqueued.");
         return Err(Problem::new(ProblemCode::PayloadTooLarge, detail));
     }
+    Ok(())
+}
+
+/// Not too deep, and no NUL.
+pub fn check_content(payload: &Value) -> Result<(), Problem> {
     check_value(payload, 0)
 }
 
@@ -37,7 +47,11 @@ fn check_value(value: &Value, depth: usize) -> Result<(), Problem> {
 /// The payload against its definition's JSON Schema: draft 2020-12, formats asserted, references only inside
 /// the schema itself (the validator is built without network and file access).
 pub fn check_schema(schema: &Value, payload: &Value) -> Result<(), Problem> {
-    let validator = compile(schema)?;
+    check_against(&compile(schema)?, payload)
+}
+
+/// The same with a schema that is compiled already.
+pub fn check_against(validator: &jsonschema::Validator, payload: &Value) -> Result<(), Problem> {
     let mut problem: Option<Problem> = None;
     for error in validator.iter_errors(payload).take(20) {
         let field = format!("payload{}", error.instance_path());

@@ -7,7 +7,7 @@
 //! Names are built from what is asked about and looked up; they are never taken apart, because `USER_1` might
 //! as well be a domain. 0 means "no limit".
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a quota limits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -84,6 +84,15 @@ pub fn upper(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' }).collect()
 }
 
+/// Names that become the same in settings, so that a quota or list for one is one for all of them.
+pub fn collisions<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<BTreeSet<&'a str>> {
+    let mut same: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+    for name in names {
+        same.entry(upper(name)).or_default().insert(name);
+    }
+    same.into_values().filter(|names| names.len() > 1).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -116,6 +125,12 @@ mod tests {
         let lifted = quotas(&[("JOBS_QUOTA_MAX_QUEUED", 1), ("JOBS_QUOTA_MAX_QUEUED_DECKS", 0)]);
         assert_eq!(found(&lifted, "decks", None), None);
         assert_eq!(found(&lifted, "books", None), Some((1, false, false)));
+    }
+
+    #[test]
+    fn names_that_cannot_be_told_apart_in_settings_are_found() {
+        let found = collisions(["prompt-studio", "decks", "prompt_studio", "decks"]);
+        assert_eq!(found, [BTreeSet::from(["prompt-studio", "prompt_studio"])]);
     }
 
     #[test]

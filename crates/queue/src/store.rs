@@ -16,7 +16,8 @@ use crate::{
 };
 use async_trait::async_trait;
 use leasehold_types::{
-    DefinitionId, JobFilter, JobRef, PageRequest, Problem, ProblemCode, TenantId, Timestamp, UserId,
+    DefinitionId, DefinitionLimits, JobFilter, JobRef, PageRequest, Problem, ProblemCode, TenantId,
+    TenantLimits, Timestamp, UserId,
     view::{
         ApiKey, Definition, JobDetail, JobsPage, LogLine, Membership, Overview, Tenant, User, WorkerView,
     },
@@ -98,6 +99,14 @@ pub trait Store: Upkeep {
     /// The tenants the scope reaches, by name.
     async fn tenants(&self, scope: &Scope) -> StoreResult<Vec<Tenant>>;
     async fn tenant_by_slug(&self, scope: &Scope, slug: &str) -> StoreResult<Option<Tenant>>;
+    async fn tenant(&self, scope: &Scope, id: TenantId) -> StoreResult<Option<Tenant>>;
+    /// Replaces the limits of a tenant. `NOT_FOUND`. Audited.
+    async fn set_tenant_limits(
+        &self,
+        scope: &Scope,
+        tenant: TenantId,
+        limits: TenantLimits,
+    ) -> StoreResult<()>;
     async fn has_users(&self) -> StoreResult<bool>;
     /// `ALREADY_EXISTS` when the e-mail is taken. The membership, if any, is written with it.
     async fn create_user(&self, scope: &Scope, user: NewUser) -> StoreResult<User>;
@@ -139,11 +148,20 @@ pub trait Store: Upkeep {
     /// Switches a kind of job on or off: off means no new jobs and no claims. `NOT_FOUND`. Audited.
     async fn set_definition_active(&self, scope: &Scope, id: DefinitionId, active: bool) -> StoreResult<()>;
 
+    /// Replaces the limits of a kind of job. `NOT_FOUND`. Audited.
+    async fn set_definition_limits(
+        &self,
+        scope: &Scope,
+        id: DefinitionId,
+        limits: DefinitionLimits,
+    ) -> StoreResult<()>;
+
     // ---- create
 
     /// Creates many jobs in one transaction, with their events, audit rows (for people and keys) and counters,
     /// then wakes workers. Per item, in this order: idempotent replay (same hash → that job, other hash →
-    /// `IDEMPOTENCY_CONFLICT`), dedupe (an active job of the tenant with that key → that job), insert.
+    /// `IDEMPOTENCY_CONFLICT`), dedupe (an active job of the tenant with that key → that job), its gates (see
+    /// [`crate::gate`]; exact however many callers there are), insert.
     /// A job for a tenant outside the scope is `NOT_FOUND`. Items of one call see each other.
     async fn create_jobs(&self, scope: &Scope, jobs: Vec<NewJob>) -> StoreResult<Vec<CreateAnswer>>;
 

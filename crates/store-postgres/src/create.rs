@@ -4,12 +4,15 @@
 //! made from what is known, the insert is tried, and when another call won a key in the meantime the
 //! transaction is undone and the plan made anew — each time round somebody else has made progress.
 
+mod gated;
 pub mod insert;
+mod measured;
 mod plan;
 
 use crate::{PostgresStore, error, error::database};
 use leasehold_queue::{
-    Scope, StoreResult,
+    Scope, StoreError, StoreResult,
+    gate::Turnstile,
     params::{CreateAnswer, Created, HowCreated, NewJob, Wake},
 };
 use leasehold_types::{JobStatus, Problem, ProblemCode};
@@ -28,11 +31,14 @@ impl PostgresStore {
         if jobs.is_empty() {
             return Ok(Vec::new());
         }
+        let gated = jobs.iter().any(|j| !j.gates.is_empty());
         let keyed = jobs.iter().any(|j| j.dedupe_key.is_some() || j.idempotency.is_some());
-        let (decisions, inserted) = if keyed {
+        let (decisions, inserted) = if gated {
+            self.add_gated(scope, &jobs).await?
+        } else if keyed {
             self.add_keyed(scope, &jobs).await?
         } else {
-            let decisions = plan::decide(scope, &jobs, &Known::default());
+            let decisions = self.plan(scope, &jobs, &Known::default());
             let chosen = plan::chosen(&jobs, &decisions);
             let now = self.clock.now();
             let inserted =
@@ -49,24 +55,23 @@ impl PostgresStore {
     async fn add_keyed(&self, scope: &Scope, jobs: &[NewJob]) -> StoreResult<(Vec<Decision>, Inserted)> {
         for round in 0..ROUNDS {
             let known = plan::look_up(&self.work, jobs, self.now()).await?;
-            let decisions = plan::decide(scope, jobs, &known);
+            let decisions = self.plan(scope, jobs, &known);
             let chosen = plan::chosen(jobs, &decisions);
             if chosen.is_empty() {
                 return Ok((decisions, Inserted::new()));
             }
             match self.try_insert(scope, &chosen).await {
                 Ok(inserted) => return Ok((decisions, inserted)),
-                Err(e) if lost_a_race(&e) => {
-                    // Two calls with the same keys in another order undo each other; step out of the rhythm.
-                    let wait = rand::random_range(0..=u64::from(round) * 2);
-                    tokio::time::sleep(Duration::from_millis(wait)).await;
-                }
+                Err(e) if lost_a_race(&e) => step_aside(round).await,
                 Err(e) => return Err(database(e)),
             }
         }
-        let detail =
-            "Others are creating jobs with the same keys right now. Nothing was created; please try again.";
-        Err(Problem::new(ProblemCode::Unavailable, detail).retry_after(1).into())
+        Err(contended())
+    }
+
+    /// What becomes of jobs that meet no gate.
+    fn plan(&self, scope: &Scope, jobs: &[NewJob], known: &Known) -> Vec<Decision> {
+        plan::decide(scope, jobs, known, &mut Turnstile::open(self.clock.now()))
     }
 
     async fn try_insert(&self, scope: &Scope, chosen: &[&NewJob]) -> Result<Inserted, sqlx::Error> {
@@ -102,6 +107,18 @@ impl PostgresStore {
         }
         answers
     }
+}
+
+/// Two calls with the same keys in another order undo each other; step out of the rhythm.
+async fn step_aside(round: u32) {
+    let wait = rand::random_range(0..=u64::from(round) * 2);
+    tokio::time::sleep(Duration::from_millis(wait)).await;
+}
+
+fn contended() -> StoreError {
+    let detail =
+        "Others are creating jobs with the same keys right now. Nothing was created; please try again.";
+    Problem::new(ProblemCode::Unavailable, detail).retry_after(1).into()
 }
 
 pub fn lost_a_race(error: &sqlx::Error) -> bool {

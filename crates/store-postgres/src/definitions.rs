@@ -27,6 +27,7 @@ struct DefinitionRecord {
     max_attempts: i32,
     retry: Value,
     stages: Value,
+    limits: Value,
     is_active: bool,
 }
 
@@ -46,6 +47,7 @@ impl TryFrom<DefinitionRecord> for Definition {
             max_attempts: r.max_attempts,
             retry: parsed("job_definitions", "retry", r.retry)?,
             stages: parsed("job_definitions", "stages", r.stages)?,
+            limits: parsed("job_definitions", "limits", r.limits)?,
             is_active: r.is_active,
         })
     }
@@ -55,8 +57,8 @@ impl PostgresStore {
     pub(crate) async fn add_definition(&self, new: NewDefinition) -> StoreResult<Definition> {
         sqlx::query!(
             "INSERT INTO job_definitions (id, key, description, domain, job_type, queue, executor, arg_schema,
-                 timeout_seconds, max_attempts, retry, stages, created_at, updated_at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13)
+                 timeout_seconds, max_attempts, retry, stages, limits, created_at, updated_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $14)
              ON CONFLICT (key) DO NOTHING",
             Uuid::now_v7(),
             new.key,
@@ -70,6 +72,7 @@ impl PostgresStore {
             new.max_attempts,
             as_json(&new.retry)?,
             as_json(&new.stages)?,
+            as_json(&new.limits)?,
             self.now()
         )
         .execute(&self.work)
@@ -78,7 +81,7 @@ impl PostgresStore {
         let row = sqlx::query_as!(
             DefinitionRecord,
             "SELECT id, key, description, domain, job_type, queue, executor, arg_schema, timeout_seconds,
-                    max_attempts, retry, stages, is_active
+                    max_attempts, retry, stages, limits, is_active
              FROM job_definitions WHERE key = $1",
             new.key
         )
@@ -92,7 +95,7 @@ impl PostgresStore {
         sqlx::query_as!(
             DefinitionRecord,
             "SELECT id, key, description, domain, job_type, queue, executor, arg_schema, timeout_seconds,
-                    max_attempts, retry, stages, is_active
+                    max_attempts, retry, stages, limits, is_active
              FROM job_definitions ORDER BY key"
         )
         .fetch_all(&self.work)
@@ -107,7 +110,7 @@ impl PostgresStore {
         sqlx::query_as!(
             DefinitionRecord,
             "SELECT id, key, description, domain, job_type, queue, executor, arg_schema, timeout_seconds,
-                    max_attempts, retry, stages, is_active
+                    max_attempts, retry, stages, limits, is_active
              FROM job_definitions WHERE id = $1",
             id.0
         )

@@ -18,6 +18,7 @@ mod filter;
 mod finish;
 mod lanes;
 mod leader;
+mod limits;
 mod list;
 mod logs;
 mod outbox;

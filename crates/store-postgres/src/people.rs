@@ -25,18 +25,21 @@ pub struct TenantRecord {
     pub slug: String,
     pub name: String,
     pub timezone: String,
+    pub limits: Value,
     pub created_at: OffsetDateTime,
 }
 
-impl From<TenantRecord> for Tenant {
-    fn from(r: TenantRecord) -> Self {
-        Self {
+impl TryFrom<TenantRecord> for Tenant {
+    type Error = StoreError;
+    fn try_from(r: TenantRecord) -> StoreResult<Self> {
+        Ok(Self {
             id: TenantId(r.id),
             slug: r.slug,
             name: r.name,
             timezone: r.timezone,
+            limits: parsed("tenants", "limits", r.limits)?,
             created_at: stamp(r.created_at),
-        }
+        })
     }
 }
 
@@ -80,7 +83,7 @@ pub async fn insert_tenant(
     sqlx::query_as!(
         TenantRecord,
         "INSERT INTO tenants (id, slug, name, timezone, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $5)
-         RETURNING id, slug, name, timezone, created_at",
+         RETURNING id, slug, name, timezone, limits, created_at",
         Uuid::now_v7(),
         tenant.slug,
         tenant.name,
@@ -89,8 +92,8 @@ pub async fn insert_tenant(
     )
     .fetch_one(connection)
     .await
-    .map(Tenant::from)
-    .map_err(database)
+    .map_err(database)?
+    .try_into()
 }
 
 impl PostgresStore {
@@ -113,28 +116,47 @@ impl PostgresStore {
     pub(crate) async fn reached_tenants(&self, scope: &Scope) -> StoreResult<Vec<Tenant>> {
         sqlx::query_as!(
             TenantRecord,
-            "SELECT id, slug, name, timezone, created_at FROM tenants
+            "SELECT id, slug, name, timezone, limits, created_at FROM tenants
              WHERE $1::uuid IS NULL OR id = $1 ORDER BY name, slug",
             scope.tenant().map(|t| t.0)
         )
         .fetch_all(&self.work)
         .await
-        .map(|rows| rows.into_iter().map(Tenant::from).collect())
-        .map_err(database)
+        .map_err(database)?
+        .into_iter()
+        .map(TryInto::try_into)
+        .collect()
     }
 
     pub(crate) async fn find_tenant(&self, scope: &Scope, slug: &str) -> StoreResult<Option<Tenant>> {
         sqlx::query_as!(
             TenantRecord,
-            "SELECT id, slug, name, timezone, created_at FROM tenants
+            "SELECT id, slug, name, timezone, limits, created_at FROM tenants
              WHERE slug = $1 AND ($2::uuid IS NULL OR id = $2)",
             slug,
             scope.tenant().map(|t| t.0)
         )
         .fetch_optional(&self.work)
         .await
-        .map(|row| row.map(Tenant::from))
-        .map_err(database)
+        .map_err(database)?
+        .map(TryInto::try_into)
+        .transpose()
+    }
+
+    pub(crate) async fn tenant_by_id(&self, scope: &Scope, id: TenantId) -> StoreResult<Option<Tenant>> {
+        if !scope.reaches(id) {
+            return Ok(None);
+        }
+        sqlx::query_as!(
+            TenantRecord,
+            "SELECT id, slug, name, timezone, limits, created_at FROM tenants WHERE id = $1",
+            id.0
+        )
+        .fetch_optional(&self.work)
+        .await
+        .map_err(database)?
+        .map(TryInto::try_into)
+        .transpose()
     }
 
     pub(crate) async fn add_key(&self, scope: &Scope, key: NewKey) -> StoreResult<ApiKey> {

@@ -165,7 +165,7 @@ impl PostgresStore {
 
     pub(crate) async fn memberships_of(&self, user: UserId) -> StoreResult<Vec<Membership>> {
         let rows = sqlx::query!(
-            "SELECT t.id, t.slug, t.name, t.timezone, t.created_at, m.role
+            "SELECT t.id, t.slug, t.name, t.timezone, t.limits, t.created_at, m.role
              FROM memberships m JOIN tenants t ON t.id = m.tenant_id
              WHERE m.user_id = $1 ORDER BY t.name, t.slug",
             user.0
@@ -174,7 +174,7 @@ impl PostgresStore {
         .await
         .map_err(database)?;
         let membership = |r: TenantRecord, role: String| {
-            Ok(Membership { tenant: r.into(), role: word("memberships", "role", &role)? })
+            Ok(Membership { tenant: r.try_into()?, role: word("memberships", "role", &role)? })
         };
         rows.into_iter()
             .map(|r| {
@@ -183,6 +183,7 @@ impl PostgresStore {
                     slug: r.slug,
                     name: r.name,
                     timezone: r.timezone,
+                    limits: r.limits,
                     created_at: r.created_at,
                 };
                 membership(tenant, r.role)

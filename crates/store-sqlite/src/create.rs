@@ -4,6 +4,9 @@
 //! statement. The writer's lock is held from the first look-up on, so of a hundred calls with one key exactly
 //! one finds it free.
 
+mod gated;
+mod measured;
+
 use crate::{
     SqliteStore,
     audit::{Deed, audit},
@@ -15,6 +18,7 @@ use crate::{
 };
 use leasehold_queue::{
     Scope,
+    gate::Turnstile,
     params::{CreateAnswer, Created, HowCreated, NewJob, Wake},
 };
 use leasehold_types::{JobStatus, LiveKind, Problem, ProblemCode, Timestamp};
@@ -46,16 +50,18 @@ pub(crate) async fn create_jobs(
     let now = store.clock.now();
     let mut found = keys::look_up(&mut tx, &jobs, now).await?;
     let tenants = existing_tenants(&mut tx, &jobs).await?;
+    let mut turnstile = gated::turnstile(&mut tx, &jobs, now).await?;
     let mut new = Vec::new();
     let mut plans = Vec::with_capacity(jobs.len());
     for job in &jobs {
         plans.push(if scope.reaches(job.tenant_id) && tenants.contains(&job.tenant_id.to_string()) {
-            decide(job, &mut found, &mut new)
+            decide(job, &mut found, &mut turnstile, &mut new)
         } else {
             Plan::Refused(Problem::not_found("This tenant"))
         });
     }
     let numbers = insert_all(&mut tx, scope, &new, now).await?;
+    gated::record_submits(&mut tx, &new, now).await?;
     tx.commit().await?;
     if !new.is_empty() {
         store.bell.ring(Wake::Jobs);
@@ -64,7 +70,13 @@ pub(crate) async fn create_jobs(
     Ok(plans.into_iter().map(|plan| answer(plan, &new, &numbers, now)).collect())
 }
 
-fn decide<'a>(job: &'a NewJob, found: &mut keys::Known<'a>, new: &mut Vec<&'a NewJob>) -> Plan {
+/// Keys come before gates: a replay or a dedupe hit is no new job and passes none.
+fn decide<'a>(
+    job: &'a NewJob,
+    found: &mut keys::Known<'a>,
+    turnstile: &mut Turnstile,
+    new: &mut Vec<&'a NewJob>,
+) -> Plan {
     if let Some(idempotency) = &job.idempotency
         && let Some((hash, earlier)) = found.replay(job, &idempotency.key)
     {
@@ -76,6 +88,9 @@ fn decide<'a>(job: &'a NewJob, found: &mut keys::Known<'a>, new: &mut Vec<&'a Ne
     }
     if let Some(active) = found.active(job) {
         return same_as(active, HowCreated::Deduplicated);
+    }
+    if let Err(problem) = turnstile.admit(job) {
+        return Plan::Refused(problem);
     }
     found.remember(job, new.len());
     new.push(job);

@@ -29,6 +29,7 @@ struct DefinitionRecord {
     max_attempts: i64,
     retry: String,
     stages: String,
+    limits: String,
     is_active: i64,
 }
 
@@ -43,6 +44,7 @@ impl TryFrom<DefinitionRecord> for Definition {
             max_attempts: DEFINITIONS.int("max_attempts", row.max_attempts)?,
             retry: DEFINITIONS.json("retry", &row.retry)?,
             stages: DEFINITIONS.json("stages", &row.stages)?,
+            limits: DEFINITIONS.json("limits", &row.limits)?,
             is_active: row.is_active != 0,
             key: row.key,
             description: row.description,
@@ -60,7 +62,7 @@ pub(crate) async fn ensure(store: &SqliteStore, new: NewDefinition) -> Outcome<D
     let row = sqlx::query_as!(
         DefinitionRecord,
         "SELECT id, key, description, domain, job_type, queue, executor, arg_schema, timeout_seconds,
-                max_attempts, retry, stages, is_active
+                max_attempts, retry, stages, limits, is_active
          FROM job_definitions WHERE key = ?1",
         new.key
     )
@@ -73,12 +75,13 @@ pub(crate) async fn ensure(store: &SqliteStore, new: NewDefinition) -> Outcome<D
 /// Leaves the definition alone that already has this key; a person may have edited it.
 async fn insert(connection: &mut SqliteConnection, new: &NewDefinition, now: &str) -> Outcome<()> {
     let id = Uuid::now_v7().to_string();
-    let (arg_schema, retry, stages) =
-        (to_json(&new.arg_schema)?, to_json(&new.retry)?, to_json(&new.stages)?);
+    let (arg_schema, retry) = (to_json(&new.arg_schema)?, to_json(&new.retry)?);
+    let (stages, limits) = (to_json(&new.stages)?, to_json(&new.limits)?);
     sqlx::query!(
         "INSERT INTO job_definitions (id, key, description, domain, job_type, queue, executor, arg_schema,
-                                      timeout_seconds, max_attempts, retry, stages, created_at, updated_at)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?13)
+                                      timeout_seconds, max_attempts, retry, stages, limits, created_at,
+                                      updated_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?14)
          ON CONFLICT (key) DO NOTHING",
         id,
         new.key,
@@ -92,6 +95,7 @@ async fn insert(connection: &mut SqliteConnection, new: &NewDefinition, now: &st
         new.max_attempts,
         retry,
         stages,
+        limits,
         now
     )
     .execute(connection)
@@ -104,7 +108,7 @@ pub(crate) async fn all(store: &SqliteStore) -> Outcome<Vec<Definition>> {
     let rows = sqlx::query_as!(
         DefinitionRecord,
         "SELECT id, key, description, domain, job_type, queue, executor, arg_schema, timeout_seconds,
-                max_attempts, retry, stages, is_active
+                max_attempts, retry, stages, limits, is_active
          FROM job_definitions ORDER BY key"
     )
     .fetch_all(&store.read)
@@ -117,7 +121,7 @@ pub(crate) async fn one(store: &SqliteStore, id: DefinitionId) -> Outcome<Option
     let row = sqlx::query_as!(
         DefinitionRecord,
         "SELECT id, key, description, domain, job_type, queue, executor, arg_schema, timeout_seconds,
-                max_attempts, retry, stages, is_active
+                max_attempts, retry, stages, limits, is_active
          FROM job_definitions WHERE id = ?1",
         id
     )

@@ -24,6 +24,7 @@ mod finish;
 mod keys;
 mod lanes;
 mod leader;
+mod limits;
 mod list;
 mod logs;
 mod outbox;

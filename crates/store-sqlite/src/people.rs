@@ -12,7 +12,7 @@ use leasehold_queue::{
     store::Setting,
 };
 use leasehold_types::{
-    Problem, TenantId, Timestamp,
+    Problem, TenantId, TenantLimits, Timestamp,
     view::{ApiKey, Tenant},
 };
 use sqlx::SqliteConnection;
@@ -27,6 +27,7 @@ pub(crate) struct TenantRecord {
     pub slug: String,
     pub name: String,
     pub timezone: String,
+    pub limits: String,
     pub created_at: String,
 }
 
@@ -37,6 +38,7 @@ impl TryFrom<TenantRecord> for Tenant {
         Ok(Self {
             id: TENANTS.parse("id", &row.id)?,
             created_at: TENANTS.time("created_at", &row.created_at)?,
+            limits: TENANTS.json("limits", &row.limits)?,
             slug: row.slug,
             name: row.name,
             timezone: row.timezone,
@@ -74,14 +76,15 @@ pub(crate) async fn insert_tenant(
     .execute(connection)
     .await
     .map_err(|error| taken(error, "A tenant with this address exists already. Nothing was changed."))?;
-    Ok(Tenant { id, slug: new.slug, name: new.name, timezone: new.timezone, created_at: now })
+    let limits = TenantLimits::default();
+    Ok(Tenant { id, slug: new.slug, name: new.name, timezone: new.timezone, limits, created_at: now })
 }
 
 pub(crate) async fn tenants(store: &SqliteStore, scope: &Scope) -> Outcome<Vec<Tenant>> {
     let only = scope.tenant().map(|id| id.to_string());
     let rows = sqlx::query_as!(
         TenantRecord,
-        "SELECT id, slug, name, timezone, created_at FROM tenants WHERE ?1 IS NULL OR id = ?1 ORDER BY name, slug",
+        "SELECT id, slug, name, timezone, limits, created_at FROM tenants WHERE ?1 IS NULL OR id = ?1 ORDER BY name, slug",
         only
     )
     .fetch_all(&store.read)
@@ -97,9 +100,24 @@ pub(crate) async fn tenant_by_slug(
     let only = scope.tenant().map(|id| id.to_string());
     let row = sqlx::query_as!(
         TenantRecord,
-        "SELECT id, slug, name, timezone, created_at FROM tenants WHERE slug = ?1 AND (?2 IS NULL OR id = ?2)",
+        "SELECT id, slug, name, timezone, limits, created_at FROM tenants WHERE slug = ?1 AND (?2 IS NULL OR id = ?2)",
         slug,
         only
+    )
+    .fetch_optional(&store.read)
+    .await?;
+    row.map(TryInto::try_into).transpose()
+}
+
+pub(crate) async fn tenant(store: &SqliteStore, scope: &Scope, id: TenantId) -> Outcome<Option<Tenant>> {
+    if !scope.reaches(id) {
+        return Ok(None);
+    }
+    let id = id.to_string();
+    let row = sqlx::query_as!(
+        TenantRecord,
+        "SELECT id, slug, name, timezone, limits, created_at FROM tenants WHERE id = ?1",
+        id
     )
     .fetch_optional(&store.read)
     .await?;

@@ -158,7 +158,7 @@ pub(crate) async fn user(store: &SqliteStore, id: UserId) -> Outcome<Option<User
 pub(crate) async fn memberships(store: &SqliteStore, user: UserId) -> Outcome<Vec<Membership>> {
     let user = user.to_string();
     let rows = sqlx::query!(
-        "SELECT t.id, t.slug, t.name, t.timezone, t.created_at, m.role
+        "SELECT t.id, t.slug, t.name, t.timezone, t.limits, t.created_at, m.role
          FROM memberships m JOIN tenants t ON t.id = m.tenant_id
          WHERE m.user_id = ?1 ORDER BY t.name, t.slug",
         user
@@ -173,6 +173,7 @@ pub(crate) async fn memberships(store: &SqliteStore, user: UserId) -> Outcome<Ve
                 slug: row.slug,
                 name: row.name,
                 timezone: row.timezone,
+                limits: row.limits,
                 created_at: row.created_at,
             };
             Ok(Membership { tenant: tenant.try_into()?, role })

@@ -16,13 +16,12 @@ use leasehold_queue::{
 };
 use leasehold_store_sqlite::SqliteStore;
 use leasehold_types::{
-    JobFilter, JobId, JobRef, PageRequest, Source, TenantId, WorkerId,
+    DefinitionLimits, JobFilter, JobRef, PageRequest, TenantId, WorkerId,
     view::{Definition, RetryPolicy},
 };
 use serde_json::json;
 use sqlx::{ConnectOptions, Connection, sqlite::SqliteConnectOptions};
 use std::{collections::HashSet, path::Path, sync::Arc, time::Duration};
-use uuid::Uuid;
 
 const LEASE: Duration = Duration::from_secs(60);
 
@@ -48,36 +47,13 @@ async fn a_definition(store: &SqliteStore) -> Definition {
         max_attempts: 3,
         retry: RetryPolicy::default(),
         stages: vec![],
+        limits: DefinitionLimits::default(),
     };
     store.ensure_definition(definition).await.unwrap()
 }
 
 fn a_job(tenant: TenantId, definition: &Definition) -> NewJob {
-    NewJob {
-        id: JobId(Uuid::now_v7()),
-        tenant_id: tenant,
-        domain: definition.domain.clone(),
-        queue: definition.queue.clone(),
-        job_type: definition.job_type.clone(),
-        definition_id: Some(definition.id),
-        owner_user_id: None,
-        project_id: None,
-        source: Source::Api,
-        source_ref: None,
-        priority: 100,
-        payload: json!({"n": 1}),
-        metadata: json!({}),
-        dedupe_key: None,
-        idempotency: None,
-        concurrency_key: None,
-        correlation_id: None,
-        request_id: None,
-        trace_id: "trace".into(),
-        requested_by: "test".into(),
-        parent: None,
-        max_attempts: 3,
-        available_at: None,
-    }
+    NewJob::of(definition, tenant, json!({"n": 1}))
 }
 
 async fn create_many(store: &SqliteStore, tenant: TenantId, definition: &Definition, n: usize) -> Vec<i64> {

@@ -32,6 +32,7 @@ macro_rules! codes {
 codes! {
     InvalidInput = "INVALID_INPUT", 422, "Something in the request is not right";
     InvalidPayload = "INVALID_PAYLOAD", 422, "The payload does not fit the command";
+    SecretInPayload = "SECRET_IN_PAYLOAD", 422, "The payload holds a secret";
     PayloadTooLarge = "PAYLOAD_TOO_LARGE", 413, "The payload is too large";
     QueueNotAllowed = "QUEUE_NOT_ALLOWED", 422, "This queue is not allowed";
     JobTypeNotAllowed = "JOB_TYPE_NOT_ALLOWED", 422, "This job type is not allowed";

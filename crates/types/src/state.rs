@@ -1,5 +1,6 @@
 //! The vocabulary of states. One spelling comes out, every spelling of the seeds goes in.
 
+use crate::Problem;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::{fmt, str::FromStr};
 
@@ -62,6 +63,13 @@ impl fmt::Display for UnknownWord {
 }
 
 impl std::error::Error for UnknownWord {}
+
+impl UnknownWord {
+    /// The answer to whoever wrote the word into this field.
+    pub fn in_field(&self, field: &str) -> Problem {
+        Problem::invalid(field, format!("{self}. Nothing was changed."))
+    }
+}
 
 words! {
     /// Where a job stands.

@@ -1,8 +1,8 @@
 //! What pages and the API show. Stores fill these; nothing here is written back.
 
 use crate::{
-    AttemptOutcome, DefinitionId, JobId, JobStatus, KeyId, LogStream, Role, Source, Stage, TenantId,
-    Timestamp, UserId,
+    AttemptOutcome, DefinitionId, DefinitionLimits, JobId, JobStatus, KeyId, LogStream, Role, Source, Stage,
+    TenantId, TenantLimits, Timestamp, UserId,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -178,6 +178,8 @@ pub struct Tenant {
     pub slug: String,
     pub name: String,
     pub timezone: String,
+    #[serde(default)]
+    pub limits: TenantLimits,
     pub created_at: Timestamp,
 }
 
@@ -226,6 +228,8 @@ pub struct Definition {
     pub max_attempts: i32,
     pub retry: RetryPolicy,
     pub stages: Vec<Stage>,
+    #[serde(default)]
+    pub limits: DefinitionLimits,
     pub is_active: bool,
 }
 

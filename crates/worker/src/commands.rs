@@ -8,7 +8,7 @@ mod file;
 pub mod template;
 
 use leasehold_queue::params::NewDefinition;
-use leasehold_types::{Stage, view::RetryPolicy};
+use leasehold_types::{DefinitionLimits, Stage, view::RetryPolicy};
 use serde_json::Value;
 use std::{
     collections::BTreeMap,
@@ -59,6 +59,7 @@ pub struct CommandSpec {
     pub max_attempts: i32,
     pub retry: RetryPolicy,
     pub stages: Vec<Stage>,
+    pub limits: DefinitionLimits,
     pub schema: Value,
 }
 
@@ -90,6 +91,7 @@ impl CommandSpec {
             max_attempts: self.max_attempts,
             retry: self.retry.clone(),
             stages: self.stages.clone(),
+            limits: self.limits.clone(),
         }
     }
 }

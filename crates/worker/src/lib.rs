@@ -16,7 +16,6 @@ pub mod executor;
 pub mod guard;
 mod host;
 pub mod pool;
-pub mod redact;
 mod watchdog;
 
 pub use commands::{BookError, CommandBook};

@@ -2,7 +2,7 @@
 
 use super::failed;
 use crate::config::Config;
-use leasehold_queue::Engine;
+use leasehold_queue::{Engine, quota};
 use leasehold_types::{Problem, ProblemCode};
 use leasehold_worker::{CommandBook, Pool, PoolConfig};
 use std::{path::Path, sync::Arc};
@@ -29,7 +29,20 @@ pub async fn commands(config: &Config, engine: &Engine) -> Result<Arc<CommandBoo
         engine.store().ensure_definition(definition).await?;
     }
     engine.definitions_changed();
+    warn_of_collisions(engine).await?;
     Ok(Arc::new(book))
+}
+
+/// Settings for one of these domains are settings for all of them, which nobody expects.
+async fn warn_of_collisions(engine: &Engine) -> Result<(), Problem> {
+    let definitions = engine.definitions().await?;
+    for domains in quota::collisions(definitions.values().map(|d| d.domain.as_str())) {
+        let names = domains.into_iter().collect::<Vec<_>>().join(" and ");
+        tracing::warn!(
+            "the domains {names} share their quotas and allow-lists: in settings their names are equal"
+        );
+    }
+    Ok(())
 }
 
 /// A pool at work. It stops claiming when `ending` is cancelled and is done when its jobs are.

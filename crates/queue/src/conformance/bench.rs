@@ -11,7 +11,7 @@ use crate::{
     transition::{Ending, Failure, Rules},
 };
 use leasehold_types::{
-    JobId, JobRef, JobStatus, Problem, Source, TenantId, Timestamp, UserId, WorkerId,
+    DefinitionLimits, JobRef, JobStatus, Problem, TenantId, Timestamp, UserId, WorkerId,
     view::{Definition, Jitter, JobDetail, QueueCard, RetryPolicy},
 };
 use serde_json::json;
@@ -198,6 +198,7 @@ pub fn definition(key: &str) -> NewDefinition {
         max_attempts: 3,
         retry: RetryPolicy::default(),
         stages: vec![stage("reading", 0, 50), stage("writing", 50, 100)],
+        limits: DefinitionLimits::default(),
     }
 }
 
@@ -207,29 +208,9 @@ pub fn stage(name: &str, from: u8, to: u8) -> leasehold_types::Stage {
 
 pub fn new_job(tenant: TenantId, definition: &Definition) -> NewJob {
     NewJob {
-        id: JobId(Uuid::now_v7()),
-        tenant_id: tenant,
-        domain: definition.domain.clone(),
-        queue: definition.queue.clone(),
-        job_type: definition.job_type.clone(),
-        definition_id: Some(definition.id),
-        owner_user_id: None,
-        project_id: None,
-        source: Source::Api,
-        source_ref: None,
-        priority: 100,
-        payload: json!({"n": 1}),
-        metadata: json!({}),
-        dedupe_key: None,
-        idempotency: None,
-        concurrency_key: None,
-        correlation_id: None,
-        request_id: None,
         trace_id: "trace".into(),
         requested_by: "test".into(),
-        parent: None,
-        max_attempts: 3,
-        available_at: None,
+        ..NewJob::of(definition, tenant, json!({"n": 1}))
     }
 }
 

@@ -6,10 +6,11 @@ use crate::{
 };
 use leasehold_queue::{
     Scope, StoreResult,
+    gate::Turnstile,
     params::{Created, HowCreated, Idempotency, NewJob},
 };
 use leasehold_types::{JobId, Problem, ProblemCode};
-use sqlx::PgPool;
+use sqlx::{PgConnection, PgExecutor, PgPool};
 use std::collections::HashMap;
 use time::OffsetDateTime;
 use uuid::Uuid;
@@ -33,7 +34,8 @@ pub enum Decision {
     Refused(Problem),
 }
 
-pub fn decide(scope: &Scope, jobs: &[NewJob], known: &Known) -> Vec<Decision> {
+/// Keys come before gates: a replay or a dedupe hit is no new job and passes none.
+pub fn decide(scope: &Scope, jobs: &[NewJob], known: &Known, turnstile: &mut Turnstile) -> Vec<Decision> {
     let mut earlier = Earlier::default();
     jobs.iter()
         .enumerate()
@@ -41,9 +43,10 @@ pub fn decide(scope: &Scope, jobs: &[NewJob], known: &Known) -> Vec<Decision> {
             if !scope.reaches(job.tenant_id) {
                 return Decision::Refused(Problem::not_found("This tenant"));
             }
-            let decision = replay(job, known, &earlier)
-                .or_else(|| deduplicate(job, known, &earlier))
-                .unwrap_or(Decision::Insert);
+            let decision =
+                replay(job, known, &earlier).or_else(|| deduplicate(job, known, &earlier)).unwrap_or_else(
+                    || turnstile.admit(job).map_or_else(Decision::Refused, |()| Decision::Insert),
+                );
             if matches!(decision, Decision::Insert) {
                 earlier.remember(index, job);
             }
@@ -111,8 +114,18 @@ pub async fn look_up(pool: &PgPool, jobs: &[NewJob], now: OffsetDateTime) -> Sto
     Ok(Known { idempotency: used_keys(pool, jobs, now).await?, dedupe: active_keys(pool, jobs).await? })
 }
 
+/// The same inside a transaction.
+pub async fn look_up_within(
+    connection: &mut PgConnection,
+    jobs: &[NewJob],
+    now: OffsetDateTime,
+) -> StoreResult<Known> {
+    let idempotency = used_keys(&mut *connection, jobs, now).await?;
+    Ok(Known { idempotency, dedupe: active_keys(connection, jobs).await? })
+}
+
 async fn used_keys(
-    pool: &PgPool,
+    executor: impl PgExecutor<'_>,
     jobs: &[NewJob],
     now: OffsetDateTime,
 ) -> StoreResult<HashMap<IdempotencyScope, (String, Created)>> {
@@ -141,7 +154,7 @@ async fn used_keys(
         &keys,
         now
     )
-    .fetch_all(pool)
+    .fetch_all(executor)
     .await
     .map_err(database)?;
     rows.into_iter()
@@ -152,7 +165,10 @@ async fn used_keys(
         .collect()
 }
 
-async fn active_keys(pool: &PgPool, jobs: &[NewJob]) -> StoreResult<HashMap<(Uuid, String), Created>> {
+async fn active_keys(
+    executor: impl PgExecutor<'_>,
+    jobs: &[NewJob],
+) -> StoreResult<HashMap<(Uuid, String), Created>> {
     let (tenants, keys): (Vec<Uuid>, Vec<String>) =
         jobs.iter().filter_map(|j| Some((j.tenant_id.0, j.dedupe_key.clone()?))).unzip();
     if keys.is_empty() {
@@ -166,7 +182,7 @@ async fn active_keys(pool: &PgPool, jobs: &[NewJob]) -> StoreResult<HashMap<(Uui
         &tenants,
         &keys
     )
-    .fetch_all(pool)
+    .fetch_all(executor)
     .await
     .map_err(database)?;
     rows.into_iter()

@@ -2,10 +2,8 @@
 
 use crate::{create::insert, steered::Order};
 use leasehold_queue::params::NewJob;
-use leasehold_types::{DefinitionId, JobId, Source, TenantId};
-use serde_json::json;
+use leasehold_types::{DefinitionId, Source, TenantId};
 use sqlx::PgConnection;
-use uuid::Uuid;
 
 /// How many new jobs were made. A job whose kind is switched off gets none.
 pub(super) async fn retry(
@@ -37,29 +35,19 @@ async fn repeats_of(
     .fetch_all(connection)
     .await?;
     let repeats = rows.into_iter().map(|row| NewJob {
-        id: JobId(Uuid::now_v7()),
-        tenant_id: TenantId(row.tenant_id),
-        domain: row.domain,
         queue: row.queue,
-        job_type: row.job_type,
         definition_id: row.definition_id.map(DefinitionId),
         owner_user_id: row.owner_user_id,
         project_id: row.project_id,
         source: Source::Manual,
-        source_ref: None,
         priority: row.priority,
-        payload: row.payload,
-        metadata: json!({}),
         dedupe_key: row.dedupe_key,
-        idempotency: None,
         concurrency_key: row.concurrency_key,
         correlation_id: row.correlation_id,
-        request_id: None,
-        trace_id: Uuid::new_v4().simple().to_string(),
         requested_by: order.scope.actor.to_string(),
         parent: Some(row.number),
         max_attempts: row.max_attempts,
-        available_at: None,
+        ..NewJob::new(TenantId(row.tenant_id), row.domain, row.job_type, row.payload)
     });
     Ok(repeats.collect())
 }

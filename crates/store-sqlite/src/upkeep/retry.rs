@@ -8,10 +8,8 @@ use crate::{
     steered::{Order, Steered, numbers_of},
 };
 use leasehold_queue::params::NewJob;
-use leasehold_types::{JobId, Source};
-use serde_json::json;
+use leasehold_types::Source;
 use sqlx::SqliteConnection;
-use uuid::Uuid;
 
 /// How many new jobs were made. A job whose dedupe key is taken, or whose kind is switched off, gets none.
 pub(super) async fn retry(
@@ -52,30 +50,22 @@ async fn repeats_of(
     .await?;
     rows.into_iter()
         .map(|row| {
+            let tenant = JOBS.parse("tenant_id", &row.tenant_id)?;
+            let payload = JOBS.json("payload", &row.payload)?;
             Ok(NewJob {
-                id: JobId(Uuid::now_v7()),
-                tenant_id: JOBS.parse("tenant_id", &row.tenant_id)?,
-                definition_id: JOBS.parse_opt("definition_id", row.definition_id.as_deref())?,
-                priority: JOBS.int("priority", row.priority)?,
-                payload: JOBS.json("payload", &row.payload)?,
-                max_attempts: JOBS.int("max_attempts", row.max_attempts)?,
-                domain: row.domain,
                 queue: row.queue,
-                job_type: row.job_type,
+                definition_id: JOBS.parse_opt("definition_id", row.definition_id.as_deref())?,
                 owner_user_id: row.owner_user_id,
                 project_id: row.project_id,
                 source: Source::Manual,
-                source_ref: None,
-                metadata: json!({}),
+                priority: JOBS.int("priority", row.priority)?,
                 dedupe_key: row.dedupe_key,
-                idempotency: None,
                 concurrency_key: row.concurrency_key,
                 correlation_id: row.correlation_id,
-                request_id: None,
-                trace_id: Uuid::new_v4().simple().to_string(),
                 requested_by: order.scope.actor.to_string(),
                 parent: Some(row.number),
-                available_at: None,
+                max_attempts: JOBS.int("max_attempts", row.max_attempts)?,
+                ..NewJob::new(tenant, row.domain, row.job_type, payload)
             })
         })
         .collect()

@@ -7,11 +7,13 @@ use super::{
     process::Exit,
     tail::Tail,
 };
-use crate::{
-    executor::Ctx,
-    redact::{REDACTED, SecretBlock},
+use crate::executor::Ctx;
+use leasehold_queue::{
+    params::AttemptFacts,
+    payload,
+    secrets::{REDACTED, SecretBlock},
+    transition::Failure,
 };
-use leasehold_queue::{params::AttemptFacts, payload, transition::Failure};
 use leasehold_types::LogStream;
 use serde_json::Value;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -1,9 +1,6 @@
 use super::*;
-use crate::{
-    executor::{JobRules, StopSignal},
-    redact::Redactor,
-};
-use leasehold_queue::Clock;
+use crate::executor::{JobRules, StopSignal};
+use leasehold_queue::{Clock, secrets::Redactor};
 use leasehold_types::Timestamp;
 use serde_json::json;
 

@@ -1,6 +1,6 @@
 //! The last part of a stream, kept within a fixed number of bytes.
 
-use crate::redact::Redactor;
+use leasehold_queue::secrets::Redactor;
 use std::collections::VecDeque;
 
 pub const TAIL_BYTES: usize = 16 * 1024;

@@ -6,7 +6,7 @@ use super::{
     template::Template,
 };
 use leasehold_queue::payload;
-use leasehold_types::{ErrorClass, stage, view::RetryPolicy};
+use leasehold_types::{DefinitionLimits, ErrorClass, Problem, stage, view::RetryPolicy};
 use serde_json::{Value, json};
 use std::{path::PathBuf, time::Duration};
 
@@ -50,6 +50,7 @@ pub fn command(key: &str, table: toml::Table) -> Result<CommandSpec, Wrong> {
         max_attempts: entry.max_attempts,
         retry: retry(entry.retry)?,
         stages: entry.stages,
+        limits: limits(entry.limits)?,
         schema: schema(entry.schema)?,
     };
     check_mapping(&spec)?;
@@ -162,6 +163,14 @@ fn retry(retry: Retry) -> Result<RetryPolicy, Wrong> {
         class.parse::<ErrorClass>().map_err(|e| wrong("retry.retryable_classes", e.to_string()))?;
     }
     Ok(RetryPolicy { base_seconds, cap_seconds, jitter, retryable_classes })
+}
+
+fn limits(limits: DefinitionLimits) -> Result<DefinitionLimits, Wrong> {
+    let field_of = |problem: &Problem| problem.errors.first().map_or("", |e| &e.field).to_owned();
+    limits.check().map_err(|problem| {
+        wrong(format!("limits.{}", field_of(&problem)), "must be at least 1, or left out")
+    })?;
+    Ok(limits)
 }
 
 /// Without a schema a command takes no payload at all.

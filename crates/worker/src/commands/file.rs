@@ -1,7 +1,7 @@
 //! `commands.toml` as it is written. Unknown words are errors: a misspelt setting must not be silently ignored.
 
 use leasehold_types::{
-    Stage,
+    DefinitionLimits, Stage,
     view::{Jitter, RetryPolicy},
 };
 use serde::Deserialize;
@@ -39,6 +39,8 @@ pub struct Entry {
     pub retry: Retry,
     #[serde(default)]
     pub stages: Vec<Stage>,
+    #[serde(default)]
+    pub limits: DefinitionLimits,
     #[serde(default)]
     pub schema: Option<toml::Table>,
 }

@@ -1,4 +1,5 @@
 use super::*;
+use leasehold_types::KeyMode;
 
 fn parse(text: &str) -> Result<CommandBook, BookError> {
     CommandBook::parse(text, Path::new("commands.toml"))
@@ -39,6 +40,20 @@ fn a_book_becomes_definitions() {
 }
 
 #[test]
+fn limits_are_part_of_the_definition() {
+    assert_eq!(parse(IMPORT).unwrap().definitions()[0].limits, DefinitionLimits::default());
+    let limits = "[commands.import.limits]\nmax_in_flight_per_tenant = 2\nmax_active_per_key = 1\nkey_mode = \"reject\"";
+    let book = parse(&format!("{IMPORT}{limits}")).unwrap();
+    let expected = DefinitionLimits {
+        max_in_flight_per_tenant: Some(2),
+        max_active_per_key: Some(1),
+        key_mode: KeyMode::Reject,
+        ..DefinitionLimits::default()
+    };
+    assert_eq!(book.definitions()[0].limits, expected);
+}
+
+#[test]
 fn every_mistake_names_file_command_and_field() {
     let cases = [
         (IMPORT.replace("/usr/bin/import", "import"), "program"),
@@ -55,6 +70,8 @@ fn every_mistake_names_file_command_and_field() {
             "retry.retryable_classes",
         ),
         (IMPORT.replace("program = \"/usr/bin/import\"", ""), "program"),
+        (format!("{IMPORT}[commands.import.limits]\nmax_in_flight = 0"), "limits.max_in_flight"),
+        (format!("{IMPORT}[commands.import.limits]\nmax_flights = 1"), "max_flights"),
     ];
     for (text, field) in cases {
         let error = parse(&text).unwrap_err().to_string();

@@ -4,7 +4,7 @@ use super::{
     log_buffer::LogBuffer,
     stop::{Stop, StopSignal},
 };
-use crate::redact::Redactor;
+use leasehold_queue::secrets::Redactor;
 use leasehold_queue::{
     Clock,
     params::Measured,

@@ -4,8 +4,8 @@
 //! when the attempt has used up what may be shown live, only the newest are held back and the rest is counted. So an
 //! attempt keeps its beginning and its end, and costs bounded memory whatever it prints.
 
-use crate::redact::Redactor;
 use leasehold_queue::params::NewLogLine;
+use leasehold_queue::secrets::Redactor;
 use leasehold_types::{LogStream, Timestamp};
 use std::collections::VecDeque;
 

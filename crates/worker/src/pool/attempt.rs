@@ -1,12 +1,10 @@
 //! One attempt: resolve → prepare → run with timeout → judge → record.
 
 use super::{Shared, finisher::Done, log_writer, renewer, running::Running};
-use crate::{
-    executor::{self, Ctx, End, Executor, JobRules, Outcome, Stop, failure},
-    redact::Redactor,
-};
+use crate::executor::{self, Ctx, End, Executor, JobRules, Outcome, Stop, failure};
 use leasehold_queue::{
     params::{AttemptFacts, Finish},
+    secrets::Redactor,
     transition::Ending,
 };
 use leasehold_types::{ErrorClass, Problem, view::Definition};

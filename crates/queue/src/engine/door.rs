@@ -1,0 +1,166 @@
+//! The door every new job comes through. The order of the checks is part of the contract:
+//!
+//! 1. the definition is active and the request fits it: payload against the JSON Schema, priority, attempts, keys;
+//! 2. the queue and the job type are on the allow-lists;
+//! 3. the payload is not too large;
+//! 4. secrets: refused or blotted out, before anything is remembered of the payload (its hash included);
+//! 5. idempotent replay, then dedupe: an existing job is the answer, and nothing below is asked;
+//! 6. the gates ([`crate::gate`]): concurrency key, quotas, rates, the queue's high watermark;
+//! 7. the insert, with event, audit row and counters; then workers are woken.
+//!
+//! The first four are decided here and change nothing; the store does the rest in one transaction.
+
+use super::Engine;
+use crate::{
+    gate::rules::{Limits, gates_of},
+    params::{Idempotency, NewJob},
+    payload,
+    scope::Scope,
+};
+use jsonschema::Validator;
+use leasehold_types::{
+    DefinitionId, Problem, ProblemCode, TenantId, TenantLimits, Timestamp, view::Definition,
+};
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    sync::Arc,
+};
+
+use super::enqueue::EnqueueRequest;
+
+const STANDARD_QUEUES: [&str; 3] = ["default", "high", "low"];
+
+/// What the requests of one call are held against; definitions and limits are read once.
+pub struct Door<'a> {
+    engine: &'a Engine,
+    tenant: TenantId,
+    requested_by: String,
+    now: Timestamp,
+    definitions: Arc<HashMap<DefinitionId, Definition>>,
+    tenant_limits: TenantLimits,
+    /// Compiling a schema costs more than using it.
+    validators: HashMap<DefinitionId, Validator>,
+}
+
+impl<'a> Door<'a> {
+    pub async fn open(engine: &'a Engine, scope: &Scope, tenant: TenantId) -> Result<Self, Problem> {
+        Ok(Self {
+            engine,
+            tenant,
+            requested_by: scope.actor.to_string(),
+            now: engine.now(),
+            definitions: engine.definitions().await?,
+            tenant_limits: engine.limits_of(tenant).await?,
+            validators: HashMap::new(),
+        })
+    }
+
+    /// The job this request becomes, with the gates it still has to pass.
+    pub fn check(&mut self, request: EnqueueRequest) -> Result<NewJob, Problem> {
+        let definitions = self.definitions.clone();
+        let key = &request.definition_key;
+        let definition = definitions.values().find(|d| d.key == *key).ok_or_else(|| {
+            Problem::invalid("definition_key", format!("There is no definition called “{key}”."))
+        })?;
+        if !definition.is_active {
+            let detail = format!("“{key}” is switched off. Nothing was enqueued.");
+            return Err(Problem::new(ProblemCode::DefinitionInactive, detail));
+        }
+        payload::check_content(&request.payload)?;
+        payload::check_against(self.validator(definition)?, &request.payload)?;
+        let mut job = self.job(definition, request)?;
+        self.check_lists(definition, &job.queue)?;
+        let config = &self.engine.config;
+        payload::check_size(&job.payload, config.max_json_bytes)?;
+        config.secrets.apply(&mut job.payload)?;
+        if let Some(idempotency) = &mut job.idempotency {
+            idempotency.payload_hash = payload::canonical_hash(&job.payload);
+        }
+        let limits = Limits {
+            quotas: &config.quotas,
+            high_watermark: config.high_watermark,
+            tenant: &self.tenant_limits,
+            definition: &definition.limits,
+        };
+        job.gates = gates_of(&job, &limits);
+        Ok(job)
+    }
+
+    fn validator(&mut self, definition: &Definition) -> Result<&Validator, Problem> {
+        Ok(match self.validators.entry(definition.id) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => place.insert(payload::compile(&definition.arg_schema)?),
+        })
+    }
+
+    fn job(&self, definition: &Definition, request: EnqueueRequest) -> Result<NewJob, Problem> {
+        let ttl = self.engine.config.idempotency_ttl;
+        // The hash is taken once it is known what of the payload is kept.
+        let idempotency = short("idempotency_key", request.idempotency_key)?.map(|key| Idempotency {
+            key,
+            payload_hash: String::new(),
+            expires_at: (!ttl.is_zero()).then(|| self.now.plus(ttl)),
+        });
+        let queue = short("queue", request.queue)?.unwrap_or_else(|| definition.queue.clone());
+        let max_attempts = request.max_attempts.unwrap_or(definition.max_attempts);
+        Ok(NewJob {
+            queue,
+            owner_user_id: short("owner_user_id", request.owner_user_id)?,
+            source: request.source,
+            priority: within("priority", request.priority.unwrap_or(100), 1, 1_000)?,
+            dedupe_key: short("dedupe_key", request.dedupe_key)?,
+            idempotency,
+            concurrency_key: short("concurrency_key", request.concurrency_key)?,
+            correlation_id: short("correlation_id", request.correlation_id)?,
+            request_id: short("request_id", request.request_id)?,
+            requested_by: self.requested_by.clone(),
+            max_attempts: within("max_attempts", max_attempts, 1, 100)?,
+            // A moment that has passed is "now": the job must not jump ahead of those already waiting.
+            available_at: request.available_at.filter(|at| *at > self.now),
+            ..NewJob::of(definition, self.tenant, request.payload)
+        })
+    }
+
+    fn check_lists(&self, definition: &Definition, queue: &str) -> Result<(), Problem> {
+        let (config, domain) = (&self.engine.config, &definition.domain);
+        let known = STANDARD_QUEUES.contains(&queue)
+            || queue == definition.queue
+            || config.allowed_queues.names(domain, queue);
+        if !known {
+            let message = format!("“{queue}” is not an allowed queue. Nothing was enqueued.");
+            return Err(not_allowed(ProblemCode::QueueNotAllowed, "queue", message));
+        }
+        let types = &config.allowed_job_types;
+        if types.is_set(domain) && !types.names(domain, &definition.job_type) {
+            let message = format!(
+                "“{}” is not among the job types allowed in {domain}. Nothing was enqueued.",
+                definition.job_type
+            );
+            return Err(not_allowed(ProblemCode::JobTypeNotAllowed, "job_type", message));
+        }
+        Ok(())
+    }
+}
+
+fn not_allowed(code: ProblemCode, field: &str, message: String) -> Problem {
+    Problem::new(code, message.clone()).with_field(field, message)
+}
+
+fn within(field: &str, value: i32, low: i32, high: i32) -> Result<i32, Problem> {
+    if (low..=high).contains(&value) {
+        return Ok(value);
+    }
+    let message = format!("It must be between {low} and {high}, not {value}. Nothing was enqueued.");
+    Err(Problem::invalid(field, message))
+}
+
+/// Keys and ids given by callers: trimmed, at most 200 characters, no NUL; empty means none.
+fn short(field: &str, value: Option<String>) -> Result<Option<String>, Problem> {
+    let Some(value) = value else { return Ok(None) };
+    let value = value.trim();
+    if value.contains('\0') || value.chars().count() > 200 {
+        let message = "It must have at most 200 characters and no NUL. Nothing was enqueued.";
+        return Err(Problem::invalid(field, message));
+    }
+    Ok((!value.is_empty()).then(|| value.to_owned()))
+}

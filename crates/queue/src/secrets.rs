@@ -1,0 +1,13 @@
+//! Secrets: what they are called, what they look like, and what is done about them.
+//!
+//! One knowledge ([`known`]) serves two places. At the door [`SecretPolicy`] refuses a payload with a secret in
+//! it, or blots it out, when the installation asks for that. On the way out [`Redactor`] keeps secrets out of
+//! logs and results, always.
+
+mod known;
+mod policy;
+mod redact;
+
+pub use known::{REDACTED, is_secret_name};
+pub use policy::{OnSecret, SecretPolicy};
+pub use redact::{Redactor, SecretBlock};

@@ -1,0 +1,116 @@
+//! Configuration: one typed [`Config`] from flags, the environment (`JOBS_*`) and `leasehold.toml`, in that
+//! order of precedence. A name nobody knows is warned about, a value nobody understands stops the start.
+
+mod settings;
+mod sources;
+#[cfg(test)]
+mod tests;
+
+use leasehold_queue::{
+    EngineConfig,
+    allow::AllowList,
+    quota::{Quota, Quotas},
+    secrets::{OnSecret, SecretPolicy},
+};
+use leasehold_types::Problem;
+pub use settings::help;
+use sources::{Sources, read_file, wrong};
+use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, time::Duration};
+
+#[derive(Clone, Debug)]
+pub struct Config {
+    pub addr: SocketAddr,
+    pub db_url: String,
+    pub commands_file: Option<PathBuf>,
+    pub concurrency: usize,
+    pub auto_migrate: bool,
+    pub longest_lease: Duration,
+    pub engine: EngineConfig,
+    pub shutdown_wait: Duration,
+    pub setup_ttl: Duration,
+    pub trust_forwarded: bool,
+    pub log_json: bool,
+    /// Said once the log is there.
+    pub warnings: Vec<String>,
+}
+
+impl Config {
+    /// `flags` are settings given on the command line, by the names of the environment.
+    pub fn load(flags: Vec<(&'static str, String)>) -> Result<Self, Problem> {
+        let env: BTreeMap<_, _> = std::env::vars_os()
+            .filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)))
+            .filter(|(k, _)| k.starts_with("JOBS_") || k == "DATABASE_URL")
+            .collect();
+        let flags: BTreeMap<_, _> = flags.into_iter().collect();
+        let file = read_file(env.get("JOBS_CONFIG_FILE").map(String::as_str))?;
+        Self::from_sources(&Sources { flags, env, file })
+    }
+
+    fn from_sources(sources: &Sources) -> Result<Self, Problem> {
+        let mut engine = EngineConfig {
+            lease: sources.seconds("JOBS_LEASE_SECONDS", 60)?,
+            max_json_bytes: sources.parsed("JOBS_MAX_JSON_BYTES", 1_048_576)?,
+            allowed_queues: allow_list(sources, "JOBS_ALLOWED_QUEUES"),
+            allowed_job_types: allow_list(sources, "JOBS_ALLOWED_JOB_TYPES"),
+            quotas: quotas(sources)?,
+            high_watermark: sources.number_from_zero("JOBS_QUEUE_HIGH_WATERMARK")?,
+            secrets: secrets(sources)?,
+            idempotency_ttl: sources.seconds("JOBS_IDEMPOTENCY_TTL_SECONDS", 86_400)?,
+            ..EngineConfig::default()
+        };
+        engine.rules.quarantine_threshold =
+            sources.parsed("JOBS_QUARANTINE_THRESHOLD", engine.rules.quarantine_threshold)?;
+        let longest_lease = sources.seconds("JOBS_LEASE_MAX_SECONDS", 3_600)?;
+        if engine.lease.is_zero() || engine.lease > longest_lease {
+            let rule = "must be at least 1 and at most JOBS_LEASE_MAX_SECONDS";
+            return Err(wrong("JOBS_LEASE_SECONDS", &engine.lease.as_secs().to_string(), rule));
+        }
+        Ok(Self {
+            addr: sources.parsed("JOBS_ADDR", SocketAddr::from(([127, 0, 0, 1], 3_000)))?,
+            db_url: sources.database(),
+            commands_file: sources.get("JOBS_COMMANDS_FILE").map(PathBuf::from),
+            concurrency: sources.parsed("JOBS_MAX_CONCURRENCY", 8)?,
+            auto_migrate: sources.switch("JOBS_AUTO_MIGRATE", true)?,
+            longest_lease,
+            engine,
+            shutdown_wait: sources.seconds("JOBS_SHUTDOWN_WAIT_FOR_LEASES_SEC", 0)?,
+            setup_ttl: sources.seconds("JOBS_SETUP_TTL_SECONDS", 86_400)?,
+            trust_forwarded: sources.switch("JOBS_TRUST_FORWARDED", false)?,
+            log_json: sources.switch("JOBS_LOG_JSON", false)?,
+            warnings: sources.unknown(),
+        })
+    }
+}
+
+/// The list for all domains, and those of single domains by what follows the name.
+fn allow_list(sources: &Sources, name: &str) -> AllowList {
+    let lists = sources.family(name).into_iter().map(|(member, text)| {
+        let domain = member[name.len()..].trim_start_matches('_').to_owned();
+        (domain, sources::items(&text, ','))
+    });
+    AllowList::new(lists)
+}
+
+fn quotas(sources: &Sources) -> Result<Quotas, Problem> {
+    let mut all = Vec::new();
+    for (name, text) in Quota::ALL.iter().flat_map(|quota| sources.family(quota.setting())) {
+        all.push((name.clone(), sources::number_from_zero(&name, &text)?));
+    }
+    Ok(Quotas::new(all))
+}
+
+/// Refusing wins over blotting out.
+fn secrets(sources: &Sources) -> Result<SecretPolicy, Problem> {
+    let redact = sources.switch("JOBS_SECRET_REDACT", false)?;
+    let on_secret = match sources.switch("JOBS_SECRET_REJECT", false)? {
+        true => OnSecret::Reject,
+        false if redact => OnSecret::Redact,
+        false => OnSecret::Allow,
+    };
+    let given = |name: &str, separator| sources.get(name).map(|text| sources::items(text, separator));
+    SecretPolicy::new(
+        on_secret,
+        given("JOBS_SECRET_DENY_KEYS", ',').as_deref(),
+        given("JOBS_SECRET_PATTERNS", ';').as_deref(),
+    )
+}

@@ -1,0 +1,132 @@
+//! The list of settings, and what is written from it.
+
+use leasehold_queue::quota::Quota;
+
+/// Every setting, its default and its meaning. In `leasehold.toml` the names are the same, in lower case and
+/// without `JOBS_`.
+pub const SETTINGS: &[(&str, &str)] = &[
+    ("JOBS_ADDR", "where to listen; 127.0.0.1:3000"),
+    ("JOBS_DB_URL", "postgres://… or sqlite:…; sqlite:data/leasehold.db. DATABASE_URL is read after it"),
+    ("JOBS_COMMANDS_FILE", "the commands workers may run; ./commands.toml, else the built-in demo commands"),
+    ("JOBS_MAX_CONCURRENCY", "jobs one process runs at a time; 8"),
+    ("JOBS_AUTO_MIGRATE", "bring the schema up to date at the start; true"),
+    ("JOBS_LEASE_SECONDS", "how long a job is held without a renewal; 60"),
+    ("JOBS_LEASE_MAX_SECONDS", "the longest a lease may be extended to; 3600"),
+    ("JOBS_MAX_JSON_BYTES", "the largest payload and result; 1048576"),
+    (
+        "JOBS_ALLOWED_QUEUES",
+        "queues beside default, high, low and each definition's own, separated by commas",
+    ),
+    ("JOBS_ALLOWED_JOB_TYPES", "job types that may be enqueued, separated by commas; all"),
+    ("JOBS_QUOTA_MAX_QUEUED", "the most jobs that may wait, 0 = any number; 0"),
+    (
+        "JOBS_QUOTA_SUBMITS_PER_MIN",
+        "the most jobs that may come in per minute of the clock, 0 = any number; 0",
+    ),
+    ("JOBS_QUOTA_MAX_INFLIGHT", "the most jobs that may run at a time, 0 = any number; 0"),
+    (
+        "JOBS_QUEUE_HIGH_WATERMARK",
+        "the most jobs that may wait in one queue over all tenants, 0 = any number; 0",
+    ),
+    ("JOBS_SECRET_REJECT", "refuse payloads with a secret in them; false"),
+    (
+        "JOBS_SECRET_REDACT",
+        "store `***REDACTED***` in place of secrets in payloads, unless they are refused; false",
+    ),
+    (
+        "JOBS_SECRET_DENY_KEYS",
+        "names of fields that hold a secret, separated by commas; password, token, api_key and the like",
+    ),
+    (
+        "JOBS_SECRET_PATTERNS",
+        "regular expressions of secrets, separated by semicolons; OpenAI, AWS, GitHub, JWT, Google and Slack keys",
+    ),
+    ("JOBS_IDEMPOTENCY_TTL_SECONDS", "how long idempotency keys are remembered, 0 = for ever; 86400"),
+    ("JOBS_QUARANTINE_THRESHOLD", "equal failures in a row until a job is quarantined, 0 = never; 3"),
+    ("JOBS_SHUTDOWN_WAIT_FOR_LEASES_SEC", "how long running jobs may finish when the process ends; 0"),
+    ("JOBS_SETUP_TTL_SECONDS", "how long the setup link works; 86400"),
+    ("JOBS_TRUST_FORWARDED", "take the client's address from X-Forwarded-For, behind a proxy; false"),
+    ("JOBS_LOG_JSON", "log in JSON; false"),
+    ("JOBS_TEST_NOW_EPOCH", "freeze the clock (tests)"),
+    ("JOBS_CONFIG_FILE", "another file than ./leasehold.toml"),
+];
+
+/// Settings that may be said more narrowly, in names built from the setting's own.
+const FAMILIES: &[(&str, &[&str])] = &[
+    ("JOBS_ALLOWED_QUEUES", &["<DOMAIN>"]),
+    ("JOBS_ALLOWED_JOB_TYPES", &["<DOMAIN>"]),
+    (Quota::Queued.setting(), BY_OWNER),
+    (Quota::SubmitsPerMinute.setting(), BY_OWNER),
+    (Quota::InFlight.setting(), BY_OWNER),
+];
+const BY_OWNER: &[&str] = &["<DOMAIN>", "USER_<USER_ID>", "<DOMAIN>_USER_<USER_ID>"];
+
+/// A setting, or a member of a family. Names are looked up in upper case, so one that is not is never found.
+pub fn is_known(name: &str) -> bool {
+    let written_well = |rest: &str| {
+        !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')
+    };
+    let member = |family: &str| {
+        name.strip_prefix(family).and_then(|rest| rest.strip_prefix('_')).is_some_and(written_well)
+    };
+    SETTINGS.iter().any(|(known, _)| *known == name) || FAMILIES.iter().any(|(family, _)| member(family))
+}
+
+/// What `leasehold --help` says about the environment.
+pub fn help() -> String {
+    let lines = SETTINGS.iter().map(|(name, meaning)| format!("  {name:<34} {meaning}"));
+    let head = "Settings (environment, or leasehold.toml with the same names in lower case without JOBS_):";
+    std::iter::once(head.to_owned()).chain(lines).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn document() -> String {
+        let head = "# Configuration\n\nFlags win over the environment, and that over `leasehold.toml` (the same names in lower \
+            case, without `JOBS_`).\nAn unknown `JOBS_*` name is warned about; a value that cannot be understood stops the \
+            start.\n\n| setting | meaning | default |\n|---|---|---|\n";
+        let row = |(name, meaning): &(&str, &'static str)| {
+            let (meaning, default) = meaning.rsplit_once("; ").unwrap_or((meaning, ""));
+            format!("| `{name}` | {meaning} | {default} |\n")
+        };
+        let narrower = "\n## More narrowly\n\nSome settings may be said for a domain, a user, or both. A domain or user id \
+            stands in the name in upper case, with `_` for\neverything but letters and digits: the user `a-7` in the domain \
+            `prompt-studio` is `…_PROMPT_STUDIO_USER_A_7`. Domains that\nbecome the same name are warned about at the start.\n\n";
+        let members = |(family, members): &(&str, &[&str])| {
+            let names: Vec<_> = members.iter().map(|m| format!("`{family}_{m}`")).collect();
+            format!("- {}\n", names.join(", "))
+        };
+        let rules = "\nAllow-lists unite: a queue or type on either list is allowed. Types are held against a list only where \
+            there is one.\nOf quotas the most specific one decides (domain and user, user, domain, all), even when it is the \
+            larger, and it counts the\njobs of whom it was said for; 0 lifts the limit there. Jobs without an owner have no \
+            user. A tenant's own limits\n(`leasehold tenant limit`) stand beside the quotas: both must have room.\n";
+        let rows = SETTINGS.iter().map(row).collect::<String>();
+        [head, &rows, narrower, &FAMILIES.iter().map(members).collect::<String>(), rules].concat()
+    }
+
+    /// `docs/configuration.md` is written from the list above; `UPDATE_DOCS=1` writes it anew.
+    #[test]
+    fn the_document_lists_every_setting() {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/configuration.md");
+        let text = document();
+        if std::env::var_os("UPDATE_DOCS").is_some() {
+            std::fs::write(&path, &text).unwrap();
+        }
+        let written = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(written == text, "docs/configuration.md is out of date: run this test with UPDATE_DOCS=1");
+    }
+
+    #[test]
+    fn members_of_families_are_known() {
+        for name in
+            ["JOBS_QUOTA_MAX_QUEUED_DECKS_USER_7", "JOBS_ALLOWED_QUEUES_DECKS", "JOBS_QUOTA_MAX_INFLIGHT"]
+        {
+            assert!(is_known(name), "{name}");
+        }
+        for name in ["JOBS_QUOTA_MAX_QUEUED_decks", "JOBS_QUOTA_MAX_QUEUE", "JOBS_LEASE_SECONDS_DECKS"] {
+            assert!(!is_known(name), "{name}");
+        }
+    }
+}
