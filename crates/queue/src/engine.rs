@@ -1,14 +1,17 @@
 //! The engine: what pages, the API, workers and the command line call. It checks permission and input, lets
 //! the pure parts decide, and has the store persist.
 
+mod claim;
 mod enqueue;
 mod people;
 mod upkeep;
 
 use crate::{
     clock::Clock,
+    gate::Gate,
     hub::Hub,
     params::{CancelAnswer, QueueControl},
+    quota::Quotas,
     scope::{Permission, Scope},
     store::Store,
     transition::Rules,
@@ -29,6 +32,8 @@ use std::{
 pub struct EngineConfig {
     /// `JOBS_LEASE_SECONDS`
     pub lease: Duration,
+    /// `JOBS_LEASE_MAX_SECONDS`
+    pub longest_lease: Duration,
     /// `JOBS_MAX_JSON_BYTES`
     pub max_json_bytes: usize,
     /// `JOBS_ALLOWED_QUEUES`, beside the standard three.
@@ -36,16 +41,20 @@ pub struct EngineConfig {
     /// `JOBS_IDEMPOTENCY_TTL_SECONDS`; 0 = for ever.
     pub idempotency_ttl: Duration,
     pub rules: Rules,
+    /// `JOBS_QUOTA_*`
+    pub quotas: Quotas,
 }
 
 impl Default for EngineConfig {
     fn default() -> Self {
         Self {
             lease: Duration::from_secs(60),
+            longest_lease: Duration::from_secs(3_600),
             max_json_bytes: 1_048_576,
             allowed_queues: Vec::new(),
             idempotency_ttl: Duration::from_secs(86_400),
             rules: Rules::default(),
+            quotas: Quotas::default(),
         }
     }
 }
@@ -63,11 +72,15 @@ pub struct Engine {
     config: EngineConfig,
     hub: Hub,
     definitions: Mutex<Remembered>,
+    quotas: Arc<Quotas>,
+    gate: Gate,
 }
 
 impl Engine {
     pub fn new(store: Arc<dyn Store>, clock: Clock, config: EngineConfig) -> Self {
-        Self { store, clock, config, hub: Hub::default(), definitions: Mutex::new(None) }
+        let quotas = Arc::new(config.quotas.clone());
+        let (hub, gate, definitions) = (Hub::default(), Gate::default(), Mutex::new(None));
+        Self { store, clock, config, hub, definitions, quotas, gate }
     }
 
     /// For workers, sessions and sweeps, which speak the store's verbs themselves.

@@ -1,13 +1,13 @@
 //! What goes into the store's verbs and what comes out of them.
 
-use crate::transition::Ending;
+use crate::{gate::Gate, quota::Quotas, transition::Ending};
 use leasehold_types::{
     DefinitionId, JobId, JobStatus, KeyId, LeaseId, LiveEvent, LogStream, Problem, Role, Source, Stage,
     TenantId, Timestamp, UserId, WorkerId,
     view::{JobRow, RetryPolicy},
 };
 use serde_json::Value;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 // ---- people -------------------------------------------------------------------------------------
 
@@ -137,6 +137,12 @@ pub struct Selector {
     /// `(domain, queue)` pairs.
     pub queues: Vec<(String, String)>,
     pub tenant: Option<TenantId>,
+    pub owner: Option<String>,
+    pub project: Option<i64>,
+    /// The installation's quotas the claim must respect; [`crate::Engine::claim`] fills them in.
+    pub quotas: Arc<Quotas>,
+    /// Looked at once more when the claim has got its turn; [`crate::Engine::claim`] fills it in.
+    pub gate: Gate,
 }
 
 /// What a worker shows with every write; the fence compares all of it.

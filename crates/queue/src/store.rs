@@ -16,7 +16,8 @@ use crate::{
 };
 use async_trait::async_trait;
 use leasehold_types::{
-    DefinitionId, JobFilter, JobRef, PageRequest, Problem, ProblemCode, TenantId, Timestamp, UserId,
+    DefinitionId, DefinitionLimits, JobFilter, JobRef, PageRequest, Problem, ProblemCode, TenantId,
+    TenantLimits, Timestamp, UserId,
     view::{
         ApiKey, Definition, JobDetail, JobsPage, LogLine, Membership, Overview, Tenant, User, WorkerView,
     },
@@ -139,6 +140,18 @@ pub trait Store: Upkeep {
     /// Switches a kind of job on or off: off means no new jobs and no claims. `NOT_FOUND`. Audited.
     async fn set_definition_active(&self, scope: &Scope, id: DefinitionId, active: bool) -> StoreResult<()>;
 
+    // ---- limits
+
+    /// Replaces all limits of a tenant. `NOT_FOUND`. Audited.
+    async fn set_tenant_limits(&self, scope: &Scope, id: TenantId, limits: TenantLimits) -> StoreResult<()>;
+    /// Replaces all limits of a kind of job. `NOT_FOUND`. Audited.
+    async fn set_definition_limits(
+        &self,
+        scope: &Scope,
+        id: DefinitionId,
+        limits: DefinitionLimits,
+    ) -> StoreResult<()>;
+
     // ---- create
 
     /// Creates many jobs in one transaction, with their events, audit rows (for people and keys) and counters,
@@ -153,7 +166,9 @@ pub trait Store: Upkeep {
     /// `attempt_count` + 1, completion token, running pid, error and stage cleared (progress stays), event `job.started`.
     /// Fair between tenants: the batch is shared out evenly over the tenants with ready jobs; within a
     /// tenant by priority, then `coalesce(available_at, created_at)`, then number. Skips paused and draining
-    /// queues and inactive definitions.
+    /// queues and inactive definitions, and jobs for which a limit leaves no room ([`crate::admission`]): of the
+    /// tenant, the kind, the kind in the tenant, the concurrency key, and the selector's quotas. Gives nothing once
+    /// the selector's gate is shut.
     async fn claim(
         &self,
         worker: &leasehold_types::WorkerId,

@@ -3,12 +3,16 @@
 //! Each lane offers its first jobs under `FOR UPDATE SKIP LOCKED`; per tenant the offers are put into claim
 //! order over all its lanes and cut at the tenant's share. Rows locked but cut are free again at once, when
 //! the statement ends.
+//!
+//! Tenants with a limited lane are claimed in [`crate::limited`], with their fair part of the batch; what they
+//! cannot use goes to the others, and the other way round.
 
 use crate::{
     PostgresStore,
     convert::{moment, slot, stamp},
     error::database,
-    lanes::{Ration, ration},
+    lanes::{Lane, Ration, ration},
+    limited::{self, Errand},
 };
 use leasehold_queue::{
     StoreResult,
@@ -23,24 +27,24 @@ use uuid::Uuid;
 /// Goes at filling a batch, since other claimers and uneven tenants leave gaps.
 const ROUNDS: usize = 4;
 
-struct ClaimedRecord {
-    number: i64,
-    id: Uuid,
-    tenant_id: Uuid,
-    tenant_slug: String,
-    domain: String,
-    queue: String,
-    job_type: String,
-    definition_id: Option<Uuid>,
-    payload: Value,
-    checkpoint: Option<Value>,
-    attempt_count: i32,
-    max_attempts: i32,
-    progress_percent: i16,
-    lease_id: Uuid,
-    leased_until: OffsetDateTime,
-    trace_id: String,
-    request_id: Option<String>,
+pub(crate) struct ClaimedRecord {
+    pub number: i64,
+    pub id: Uuid,
+    pub tenant_id: Uuid,
+    pub tenant_slug: String,
+    pub domain: String,
+    pub queue: String,
+    pub job_type: String,
+    pub definition_id: Option<Uuid>,
+    pub payload: Value,
+    pub checkpoint: Option<Value>,
+    pub attempt_count: i32,
+    pub max_attempts: i32,
+    pub progress_percent: i16,
+    pub lease_id: Uuid,
+    pub leased_until: OffsetDateTime,
+    pub trace_id: String,
+    pub request_id: Option<String>,
 }
 
 impl ClaimedRecord {
@@ -76,23 +80,20 @@ impl PostgresStore {
     ) -> StoreResult<Vec<ClaimedJob>> {
         let now = self.clock.now();
         let until = now.plus(lease.min(self.longest_lease));
+        let errand = Errand { worker, selector, now, until };
         let wanted = n as usize;
         let mut jobs = Vec::new();
         for _ in 0..ROUNDS {
-            let missing = wanted - jobs.len();
             let (lanes, remembered) = self.lanes(selector.tenant, now).await?;
-            let rations = ration(&lanes, selector, missing as i64, self.directory.next_turn());
-            let before = jobs.len();
-            if !rations.is_empty() {
-                let taken = self.take_from(worker, &rations, now, until).await?;
-                jobs.extend(taken.into_iter().map(|r| r.into_job(worker)));
-            }
+            let taken = self.take_round(&errand, &lanes, wanted - jobs.len()).await?;
+            let found = !taken.is_empty();
+            jobs.extend(taken.into_iter().map(|r| r.into_job(worker)));
             if jobs.len() >= wanted {
                 break;
             }
             self.directory.forget();
             // A fresh look found nothing: whatever is left is in other claimers' hands.
-            if !remembered && jobs.len() == before {
+            if !remembered && !found {
                 break;
             }
         }
@@ -100,6 +101,27 @@ impl PostgresStore {
             self.wakes.tell(&[Wake::Events]);
         }
         Ok(jobs)
+    }
+
+    async fn take_round(
+        &self,
+        errand: &Errand<'_>,
+        lanes: &[Lane],
+        missing: usize,
+    ) -> StoreResult<Vec<ClaimedRecord>> {
+        let turn = self.directory.next_turn();
+        let (limited, free) = limited::apart(lanes, errand.selector);
+        let fair = limited::fair_part(missing, &limited, &free, turn);
+        let mut taken = self.take_limited(errand, &limited, fair, turn).await?;
+        let limited_have_more = taken.len() == fair;
+        let rations = ration(free, (missing - taken.len()) as i64, turn);
+        if !rations.is_empty() && !errand.selector.gate.is_shut() {
+            taken.extend(self.take_from(errand.worker, &rations, errand.now, errand.until).await?);
+        }
+        if taken.len() < missing && limited_have_more {
+            taken.extend(self.take_limited(errand, &limited, missing - taken.len(), turn).await?);
+        }
+        Ok(taken)
     }
 
     async fn take_from(

@@ -34,6 +34,8 @@ pub struct Lane {
     pub priority: i32,
     /// Jobs due, counted up to a cap.
     pub due: i64,
+    /// Its tenant or its kind has a limit that claims must look at.
+    pub limited: bool,
 }
 
 impl Lane {
@@ -41,7 +43,7 @@ impl Lane {
         (self.tenant, &self.domain, &self.queue, &self.job_type, self.priority)
     }
 
-    fn serves(&self, selector: &Selector) -> bool {
+    pub fn serves(&self, selector: &Selector) -> bool {
         selector.tenant.is_none_or(|t| t == TenantId(self.tenant))
             && (selector.kinds.is_empty()
                 || selector.kinds.iter().any(|(d, t)| *d == self.domain && *t == self.job_type))
@@ -64,6 +66,9 @@ pub struct Directory {
     forgotten: AtomicUsize,
     /// Whose turn it is to get what is left over when a batch does not divide evenly.
     turn: AtomicUsize,
+    /// Held by the one claim of this process that takes from limited lanes, so that the others wait for the
+    /// database's lock without a connection in their hands.
+    pub limited: tokio::sync::Mutex<()>,
 }
 
 impl Directory {
@@ -125,9 +130,9 @@ pub struct Ration<'a> {
 
 /// Shares `n` evenly over the tenants with due jobs; `turn` says who gets one more. Lanes that cannot be
 /// reached because lanes of a better priority already have enough are left out.
-pub fn ration<'a>(lanes: &'a [Lane], selector: &Selector, n: i64, turn: usize) -> Vec<Ration<'a>> {
+pub fn ration<'a>(lanes: impl IntoIterator<Item = &'a Lane>, n: i64, turn: usize) -> Vec<Ration<'a>> {
     let mut tenants: BTreeMap<Uuid, Vec<&Lane>> = BTreeMap::new();
-    for lane in lanes.iter().filter(|l| l.serves(selector)) {
+    for lane in lanes {
         tenants.entry(lane.tenant).or_default().push(lane);
     }
     let count = tenants.len();
@@ -200,7 +205,14 @@ impl PostgresStore {
                        > (l.tenant_id, l.domain, l.queue, l.job_type, l.priority)
                    ORDER BY j.tenant_id, j.domain, j.queue, j.job_type, j.priority LIMIT 1) n)
                SELECT l.tenant_id AS "tenant!", l.domain AS "domain!", l.queue AS "queue!",
-                      l.job_type AS "job_type!", l.priority AS "priority!", d.due AS "due!"
+                      l.job_type AS "job_type!", l.priority AS "priority!", d.due AS "due!",
+                      (EXISTS (SELECT FROM tenants t
+                               WHERE t.id = l.tenant_id AND t.limits ? 'max_in_flight')
+                       OR EXISTS (SELECT FROM job_definitions f
+                                  WHERE f.domain = l.domain AND f.job_type = l.job_type
+                                    AND (f.limits ?| ARRAY['max_in_flight', 'max_in_flight_per_tenant']
+                                         OR f.limits ? 'max_active_per_key'
+                                            AND COALESCE(f.limits ->> 'key_mode', 'wait') = 'wait'))) AS "limited!"
                FROM lane l CROSS JOIN LATERAL (
                  SELECT count(*) AS due FROM (
                    SELECT FROM jobs j
@@ -237,14 +249,12 @@ mod tests {
             job_type: word(),
             priority,
             due,
+            limited: false,
         }
     }
 
     fn shares(lanes: &[Lane], n: i64, turn: usize) -> Vec<(u128, i32, i64)> {
-        ration(lanes, &Selector::default(), n, turn)
-            .iter()
-            .map(|r| (r.lane.tenant.as_u128(), r.lane.priority, r.share))
-            .collect()
+        ration(lanes, n, turn).iter().map(|r| (r.lane.tenant.as_u128(), r.lane.priority, r.share)).collect()
     }
 
     #[test]

@@ -18,6 +18,8 @@ mod filter;
 mod finish;
 mod lanes;
 mod leader;
+mod limited;
+mod limits;
 mod list;
 mod logs;
 mod outbox;

@@ -13,7 +13,8 @@ use leasehold_queue::{
     transition::Rules,
 };
 use leasehold_types::{
-    DefinitionId, JobFilter, JobRef, PageRequest, TenantId, Timestamp, UserId, WorkerId,
+    DefinitionId, DefinitionLimits, JobFilter, JobRef, PageRequest, TenantId, TenantLimits, Timestamp,
+    UserId, WorkerId,
     view::{
         ApiKey, Definition, JobDetail, JobsPage, LogLine, Membership, Overview, Tenant, User, WorkerView,
     },
@@ -134,6 +135,19 @@ impl Store for PostgresStore {
 
     async fn set_definition_active(&self, scope: &Scope, id: DefinitionId, active: bool) -> StoreResult<()> {
         self.switch_definition(scope, id, active).await
+    }
+
+    async fn set_tenant_limits(&self, scope: &Scope, id: TenantId, limits: TenantLimits) -> StoreResult<()> {
+        self.limit_tenant(scope, id, limits).await
+    }
+
+    async fn set_definition_limits(
+        &self,
+        scope: &Scope,
+        id: DefinitionId,
+        limits: DefinitionLimits,
+    ) -> StoreResult<()> {
+        self.limit_definition(scope, id, limits).await
     }
 
     async fn create_jobs(&self, scope: &Scope, jobs: Vec<NewJob>) -> StoreResult<Vec<CreateAnswer>> {

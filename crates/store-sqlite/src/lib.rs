@@ -24,6 +24,8 @@ mod finish;
 mod keys;
 mod lanes;
 mod leader;
+mod limited;
+mod limits;
 mod list;
 mod logs;
 mod outbox;

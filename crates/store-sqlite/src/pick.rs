@@ -1,13 +1,15 @@
 //! Which jobs a claim takes.
 //!
 //! The batch is shared out evenly over the tenants with ready jobs; what a tenant cannot use goes round again
-//! to those who can. Within a tenant only priority, time and number decide, across all of its lanes.
+//! to those who can. Within a tenant only priority, time and number decide, across all of its lanes. When a lane
+//! among them is limited, [`crate::limited`] picks.
 
 use crate::{
     SqliteStore,
     convert::limit,
     error::Outcome,
     lanes::{self, Lane},
+    limited,
 };
 use leasehold_queue::params::Selector;
 use leasehold_types::Timestamp;
@@ -48,8 +50,13 @@ pub(crate) async fn pick(
         return Ok(Vec::new());
     }
     // Another tenant is first each time, so that the remainder of the division goes round.
-    let turn = store.turn.fetch_add(1, Ordering::Relaxed) % shares.len();
-    shares.rotate_left(turn);
+    let turn = store.turn.fetch_add(1, Ordering::Relaxed);
+    let lanes = || shares.iter().flat_map(|share| &share.lanes);
+    if limited::concerns(selector, lanes()) {
+        return limited::pick(connection, selector, lanes(), n, turn, &now).await;
+    }
+    let first = turn % shares.len();
+    shares.rotate_left(first);
     let mut left = n;
     // Every round either uses up what is left or finds a tenant with nothing more: it ends.
     while left > 0 {

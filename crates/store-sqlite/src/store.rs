@@ -1,8 +1,8 @@
 //! The verbs, each forwarded to the file that knows its statements.
 
 use crate::{
-    SqliteStore, claim, counters, create, definitions, finish, leader, list, logs, outbox, overview, people,
-    read, reclaim, renew, schema, sessions, steer, users, workers,
+    SqliteStore, claim, counters, create, definitions, finish, leader, limits, list, logs, outbox, overview,
+    people, read, reclaim, renew, schema, sessions, steer, users, workers,
 };
 use async_trait::async_trait;
 use leasehold_queue::{
@@ -16,7 +16,8 @@ use leasehold_queue::{
     transition::Rules,
 };
 use leasehold_types::{
-    DefinitionId, JobFilter, JobRef, PageRequest, TenantId, Timestamp, UserId, WorkerId,
+    DefinitionId, DefinitionLimits, JobFilter, JobRef, PageRequest, TenantId, TenantLimits, Timestamp,
+    UserId, WorkerId,
     view::{
         ApiKey, Definition, JobDetail, JobsPage, LogLine, Membership, Overview, Tenant, User, WorkerView,
     },
@@ -114,6 +115,19 @@ impl Store for SqliteStore {
     }
     async fn set_definition_active(&self, scope: &Scope, id: DefinitionId, active: bool) -> StoreResult<()> {
         Ok(definitions::set_active(self, scope, id, active).await?)
+    }
+
+    async fn set_tenant_limits(&self, scope: &Scope, id: TenantId, limits: TenantLimits) -> StoreResult<()> {
+        Ok(limits::limit_tenant(self, scope, id, limits).await?)
+    }
+
+    async fn set_definition_limits(
+        &self,
+        scope: &Scope,
+        id: DefinitionId,
+        limits: DefinitionLimits,
+    ) -> StoreResult<()> {
+        Ok(limits::limit_definition(self, scope, id, limits).await?)
     }
 
     async fn create_jobs(&self, scope: &Scope, jobs: Vec<NewJob>) -> StoreResult<Vec<CreateAnswer>> {

@@ -18,8 +18,11 @@ const LONGEST_BACKOFF: Duration = Duration::from_secs(10);
 
 /// Claims until `shutdown`; what it claimed runs on.
 pub async fn run(shared: &Arc<Shared>, results: &mpsc::Sender<Done>, shutdown: &CancellationToken) {
-    let selector =
-        Selector { kinds: shared.registry.kinds(), queues: shared.config.queues.clone(), tenant: None };
+    let selector = Selector {
+        kinds: shared.registry.kinds(),
+        queues: shared.config.queues.clone(),
+        ..Selector::default()
+    };
     if selector.kinds.is_empty() {
         // An empty selector means "any": a worker that can run nothing must not ask at all.
         tracing::info!("no commands are known; this worker claims nothing");
