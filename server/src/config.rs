@@ -1,7 +1,7 @@
 //! Configuration: one typed [`Config`] from flags, the environment (`JOBS_*`) and `leasehold.toml`, in that
 //! order of precedence. A name nobody knows is warned about, a value nobody understands stops the start.
 
-use leasehold_queue::EngineConfig;
+use leasehold_queue::{EngineConfig, cadence::Cadence};
 use leasehold_types::{Problem, ProblemCode};
 use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, str::FromStr, time::Duration};
 
@@ -15,6 +15,9 @@ const SETTINGS: &[(&str, &str)] = &[
     ("JOBS_AUTO_MIGRATE", "bring the schema up to date at the start; true"),
     ("JOBS_LEASE_SECONDS", "how long a job is held without a renewal; 60"),
     ("JOBS_LEASE_MAX_SECONDS", "the longest a lease may be extended to; 3600"),
+    ("JOBS_LEASE_RENEW_SECONDS", "how often a lease is renewed, at most half of it; 30"),
+    ("JOBS_LEASE_RENEW_JITTER_SECONDS", "how much earlier a renewal may come, by chance; 5"),
+    ("JOBS_HEARTBEAT_SECONDS", "the same as JOBS_LEASE_RENEW_SECONDS, which wins"),
     ("JOBS_MAX_JSON_BYTES", "the largest payload and result; 1048576"),
     ("JOBS_ALLOWED_QUEUES", "queues beside default, high and low, separated by commas"),
     ("JOBS_IDEMPOTENCY_TTL_SECONDS", "how long idempotency keys are remembered, 0 = for ever; 86400"),
@@ -36,6 +39,7 @@ pub struct Config {
     pub auto_migrate: bool,
     pub longest_lease: Duration,
     pub engine: EngineConfig,
+    pub renewal: Cadence,
     pub shutdown_wait: Duration,
     pub setup_ttl: Duration,
     pub trust_forwarded: bool,
@@ -67,6 +71,12 @@ impl Config {
         engine.rules.quarantine_threshold =
             sources.parsed("JOBS_QUARANTINE_THRESHOLD", engine.rules.quarantine_threshold)?;
         let longest_lease = sources.seconds("JOBS_LEASE_MAX_SECONDS", 3_600)?;
+        engine.longest_lease = longest_lease;
+        let heartbeat = sources.seconds("JOBS_HEARTBEAT_SECONDS", 30)?;
+        let renewal = Cadence {
+            every: sources.seconds("JOBS_LEASE_RENEW_SECONDS", heartbeat.as_secs())?,
+            jitter: sources.seconds("JOBS_LEASE_RENEW_JITTER_SECONDS", 5)?,
+        };
         if engine.lease.is_zero() || engine.lease > longest_lease {
             let rule = "must be at least 1 and at most JOBS_LEASE_MAX_SECONDS";
             return Err(wrong("JOBS_LEASE_SECONDS", &engine.lease.as_secs().to_string(), rule));
@@ -79,6 +89,7 @@ impl Config {
             auto_migrate: sources.switch("JOBS_AUTO_MIGRATE", true)?,
             longest_lease,
             engine,
+            renewal,
             shutdown_wait: sources.seconds("JOBS_SHUTDOWN_WAIT_FOR_LEASES_SEC", 0)?,
             setup_ttl: sources.seconds("JOBS_SETUP_TTL_SECONDS", 86_400)?,
             trust_forwarded: sources.switch("JOBS_TRUST_FORWARDED", false)?,
@@ -241,6 +252,16 @@ mod tests {
         assert_eq!(url(&[], &[], &file), "sqlite:file.db");
         assert_eq!(url(&[], &[("DATABASE_URL", "d"), ("JOBS_DB_URL", "j")], &file), "j");
         assert_eq!(url(&[("JOBS_DB_URL", "f")], &[("JOBS_DB_URL", "j")], &file), "f");
+    }
+
+    #[test]
+    fn the_renewal_has_two_names() {
+        let every = |env: &[(&str, &str)]| {
+            Config::from_sources(&sources(&[], env, &[])).unwrap().renewal.every.as_secs()
+        };
+        assert_eq!(every(&[]), 30);
+        assert_eq!(every(&[("JOBS_HEARTBEAT_SECONDS", "7")]), 7);
+        assert_eq!(every(&[("JOBS_HEARTBEAT_SECONDS", "7"), ("JOBS_LEASE_RENEW_SECONDS", "9")]), 9);
     }
 
     #[test]
