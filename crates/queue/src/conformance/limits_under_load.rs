@@ -1,8 +1,8 @@
 //! Limits and the gate while many claim at the same time.
 
-use super::bench::{Bench, LEASE, finish};
+use super::bench::{Bench, LEASE, finish, rules};
 use crate::{
-    Engine, EngineConfig,
+    Engine, EngineConfig, Store,
     params::{ClaimedJob, FinishAnswer, NewJob, Selector},
     scope::Scope,
     transition::Ending,
@@ -42,22 +42,28 @@ impl Ledger {
     }
 }
 
-/// Claims and finishes until all jobs are done, eight at a time; how many of each group ran at most.
-async fn work_off(b: &Arc<Bench>, group: fn(&ClaimedJob) -> String) -> HashMap<String, usize> {
+/// Claims and finishes until all jobs are done, eight at a time; how many of each group ran at most. The
+/// claimers share these stores.
+async fn work_off(
+    b: &Bench,
+    stores: &[Arc<dyn Store>],
+    group: fn(&ClaimedJob) -> String,
+) -> HashMap<String, usize> {
     let ledger = Arc::new(Mutex::new(Ledger::default()));
     let mut claimers = JoinSet::new();
     let deadline = Instant::now() + PATIENCE;
     for claimer in 0..CLAIMERS {
-        let (b, ledger) = (b.clone(), ledger.clone());
+        let (store, ledger) = (stores[claimer % stores.len()].clone(), ledger.clone());
         claimers.spawn(async move {
             while ledger.lock().unwrap().finished < JOBS {
                 assert!(Instant::now() < deadline, "{} are done", ledger.lock().unwrap().finished);
-                let jobs = b.claim_as(&format!("w{claimer}"), 1 + claimer as u32 % 4).await;
+                let (worker, n) = (WorkerId(format!("w{claimer}")), 1 + claimer as u32 % 4);
+                let jobs = store.claim(&worker, &Selector::default(), n, LEASE).await.unwrap();
                 jobs.iter().for_each(|job| ledger.lock().unwrap().began(&group(job)));
                 tokio::task::yield_now().await;
                 jobs.iter().for_each(|job| ledger.lock().unwrap().ends(&group(job)));
                 let items = jobs.iter().map(|job| finish(&job.lease, Ending::Completed)).collect();
-                let answers = b.finish_all(items).await;
+                let answers = store.finish(&rules(), items).await.unwrap();
                 assert!(answers.iter().all(|a| *a == FinishAnswer::Applied(JobStatus::Completed)));
             }
         });
@@ -68,13 +74,24 @@ async fn work_off(b: &Arc<Bench>, group: fn(&ClaimedJob) -> String) -> HashMap<S
 }
 
 pub async fn many_claimers_never_pass_a_tenants_limit(b: Bench) {
+    let stores = [b.store.clone()];
+    claimers_of_several_stores_never_pass_a_tenants_limit(b, &stores).await;
+}
+
+/// For stores on one database, which stand for several processes.
+pub async fn claimers_of_several_stores_never_pass_a_tenants_limit(b: Bench, stores: &[Arc<dyn Store>]) {
     b.limit_tenant(b.a, Some(5)).await;
     b.create_many(b.a, JOBS).await;
-    let most = work_off(&Arc::new(b), |job| job.tenant_slug.clone()).await;
+    let most = work_off(&b, stores, |job| job.tenant_slug.clone()).await;
     assert!(most["acme"] <= 5, "{most:?}");
 }
 
 pub async fn many_claimers_never_pass_a_keys_limit(b: Bench) {
+    let stores = [b.store.clone()];
+    claimers_of_several_stores_never_pass_a_keys_limit(b, &stores).await;
+}
+
+pub async fn claimers_of_several_stores_never_pass_a_keys_limit(b: Bench, stores: &[Arc<dyn Store>]) {
     b.limit_kind(|limits| limits.max_active_per_key = Some(2)).await;
     let keyed = |i: usize| {
         let key = format!("k{}", i % 3);
@@ -82,7 +99,7 @@ pub async fn many_claimers_never_pass_a_keys_limit(b: Bench) {
     };
     let jobs = (0..JOBS).map(keyed).collect();
     b.store.create_jobs(&Scope::system("test"), jobs).await.unwrap();
-    let most = work_off(&Arc::new(b), |job| job.payload["key"].to_string()).await;
+    let most = work_off(&b, stores, |job| job.payload["key"].to_string()).await;
     assert_eq!(most.len(), 3);
     assert!(most.values().all(|most| *most <= 2), "{most:?}");
 }
