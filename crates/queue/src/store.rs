@@ -142,7 +142,8 @@ pub trait Store: Upkeep {
 
     // ---- limits
 
-    /// Replaces all limits of a tenant. `NOT_FOUND`. Audited.
+    /// Replaces all limits of a tenant. Claims of this process obey at once, those of others within a fraction of
+    /// a second. `NOT_FOUND`. Audited.
     async fn set_tenant_limits(&self, scope: &Scope, id: TenantId, limits: TenantLimits) -> StoreResult<()>;
     /// Replaces all limits of a kind of job. `NOT_FOUND`. Audited.
     async fn set_definition_limits(

@@ -16,23 +16,28 @@ use std::{sync::Arc, time::Duration};
 const PATIENCE: Duration = Duration::from_secs(10);
 const LEASE: Duration = Duration::from_secs(60);
 
-/// Two stores on one database.
-async fn two_processes() -> (Bench, Vec<Arc<dyn Store>>) {
+/// Four stores on one database.
+async fn four_processes() -> (Bench, Vec<Arc<dyn Store>>) {
     let clock = Clock::frozen(NOW);
-    let (one, url) = fresh_store(clock.clone()).await;
-    let other = PostgresStore::connect(&url, clock.clone(), Options::default()).await.unwrap();
-    (Bench::new(one.clone(), clock).await, vec![one, other])
+    let (first, url) = fresh_store(clock.clone()).await;
+    let bench = Bench::new(first.clone(), clock.clone()).await;
+    let mut stores: Vec<Arc<dyn Store>> = vec![first];
+    for _ in 0..3 {
+        let options = Options { max_connections: 4, ..Options::default() };
+        stores.push(PostgresStore::connect(&url, clock.clone(), options).await.unwrap());
+    }
+    (bench, stores)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn claimers_of_two_processes_never_pass_a_tenants_limit() {
-    let (b, stores) = two_processes().await;
+async fn claimers_of_four_processes_never_pass_a_tenants_limit() {
+    let (b, stores) = four_processes().await;
     limits_under_load::claimers_of_several_stores_never_pass_a_tenants_limit(b, &stores).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn claimers_of_two_processes_never_pass_a_keys_limit() {
-    let (b, stores) = two_processes().await;
+async fn claimers_of_four_processes_never_pass_a_keys_limit() {
+    let (b, stores) = four_processes().await;
     limits_under_load::claimers_of_several_stores_never_pass_a_keys_limit(b, &stores).await;
 }
 

@@ -2,7 +2,7 @@
 
 use super::bench::{Bench, LEASE, finish, rules};
 use crate::{
-    Engine, EngineConfig, Store,
+    Engine, EngineConfig, Store, StoreError, StoreResult,
     params::{ClaimedJob, FinishAnswer, NewJob, Selector},
     scope::Scope,
     transition::Ending,
@@ -10,7 +10,7 @@ use crate::{
 use leasehold_types::{JobStatus, WorkerId};
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, MutexGuard},
     time::Duration,
 };
 use tokio::{task::JoinSet, time::Instant};
@@ -42,8 +42,48 @@ impl Ledger {
     }
 }
 
-/// Claims and finishes until all jobs are done, eight at a time; how many of each group ran at most. The
-/// claimers share these stores.
+/// One claimer. It keeps what it has until its next claim is answered, so that the limit is always reached.
+struct Claimer {
+    worker: WorkerId,
+    store: Arc<dyn Store>,
+    ledger: Arc<Mutex<Ledger>>,
+    group: fn(&ClaimedJob) -> String,
+    held: Vec<ClaimedJob>,
+}
+
+impl Claimer {
+    fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        self.ledger.lock().unwrap()
+    }
+
+    async fn run(mut self, n: u32) {
+        let (any, rules) = (Selector::default(), rules());
+        let deadline = Instant::now() + PATIENCE;
+        while self.ledger().finished < JOBS {
+            assert!(Instant::now() < deadline, "{} are done", self.ledger().finished);
+            let jobs = patiently(|| self.store.claim(&self.worker, &any, n, LEASE)).await;
+            jobs.iter().for_each(|job| self.ledger().began(&(self.group)(job)));
+            let done = std::mem::replace(&mut self.held, jobs);
+            done.iter().for_each(|job| self.ledger().ends(&(self.group)(job)));
+            let items: Vec<_> = done.iter().map(|job| finish(&job.lease, Ending::Completed)).collect();
+            let answers = patiently(|| self.store.finish(&rules, items.clone())).await;
+            assert!(answers.iter().all(|a| *a == FinishAnswer::Applied(JobStatus::Completed)));
+        }
+    }
+}
+
+/// Tries again while the store says that this may help: SQLite does not queue its writers up.
+async fn patiently<T, F: Future<Output = StoreResult<T>>>(verb: impl Fn() -> F) -> T {
+    loop {
+        match verb().await {
+            Err(StoreError::Database { transient: true, .. }) => tokio::task::yield_now().await,
+            answer => return answer.unwrap(),
+        }
+    }
+}
+
+/// Claims and finishes until all jobs are done; how many of each group ran at most. The claimers share these
+/// stores.
 async fn work_off(
     b: &Bench,
     stores: &[Arc<dyn Store>],
@@ -51,22 +91,10 @@ async fn work_off(
 ) -> HashMap<String, usize> {
     let ledger = Arc::new(Mutex::new(Ledger::default()));
     let mut claimers = JoinSet::new();
-    let deadline = Instant::now() + PATIENCE;
-    for claimer in 0..CLAIMERS {
-        let (store, ledger) = (stores[claimer % stores.len()].clone(), ledger.clone());
-        claimers.spawn(async move {
-            while ledger.lock().unwrap().finished < JOBS {
-                assert!(Instant::now() < deadline, "{} are done", ledger.lock().unwrap().finished);
-                let (worker, n) = (WorkerId(format!("w{claimer}")), 1 + claimer as u32 % 4);
-                let jobs = store.claim(&worker, &Selector::default(), n, LEASE).await.unwrap();
-                jobs.iter().for_each(|job| ledger.lock().unwrap().began(&group(job)));
-                tokio::task::yield_now().await;
-                jobs.iter().for_each(|job| ledger.lock().unwrap().ends(&group(job)));
-                let items = jobs.iter().map(|job| finish(&job.lease, Ending::Completed)).collect();
-                let answers = store.finish(&rules(), items).await.unwrap();
-                assert!(answers.iter().all(|a| *a == FinishAnswer::Applied(JobStatus::Completed)));
-            }
-        });
+    for i in 0..CLAIMERS {
+        let (store, ledger) = (stores[i % stores.len()].clone(), ledger.clone());
+        let claimer = Claimer { worker: WorkerId(format!("w{i}")), store, ledger, group, held: Vec::new() };
+        claimers.spawn(claimer.run(1 + i as u32 % 4));
     }
     claimers.join_all().await;
     assert_eq!(b.store.recount().await.unwrap(), 0);
@@ -83,7 +111,7 @@ pub async fn claimers_of_several_stores_never_pass_a_tenants_limit(b: Bench, sto
     b.limit_tenant(b.a, Some(5)).await;
     b.create_many(b.a, JOBS).await;
     let most = work_off(&b, stores, |job| job.tenant_slug.clone()).await;
-    assert!(most["acme"] <= 5, "{most:?}");
+    assert!((2..=5).contains(&most["acme"]), "{most:?}");
 }
 
 pub async fn many_claimers_never_pass_a_keys_limit(b: Bench) {
