@@ -7,8 +7,8 @@ use crate::components::mask::mask;
 use axum::http::{StatusCode, request::Parts};
 use leasehold_queue::{Actor, Engine, Permission, Reach, Scope};
 use leasehold_types::{
-    JobRef, Problem, ProblemCode, Role,
-    view::{JobDetail, Membership, Tenant, User},
+    JobRef, JobStatus, Problem, ProblemCode, Role,
+    view::{Diagnosis, JobDetail, Membership, Tenant, User},
 };
 use leptos::prelude::*;
 use leptos_axum::ResponseOptions;
@@ -174,6 +174,14 @@ pub async fn read_job(visit: &Visit, number: i64) -> Result<JobDetail, Problem> 
     mask(&mut job.payload);
     job.result.as_mut().map(mask);
     Ok(job)
+}
+
+/// What stands in a waiting job's way; none when it does not wait.
+pub async fn why_it_waits(visit: &Visit, job: &JobDetail) -> Result<Option<Diagnosis>, Problem> {
+    if job.row.status != JobStatus::Queued {
+        return Ok(None);
+    }
+    door().engine.diagnosis(&visit.scope, JobRef::Number(job.row.number)).await.map(Some)
 }
 
 /// A problem as the answer of a server function, with its HTTP status.

@@ -3,30 +3,33 @@
 mod actions;
 mod attempts;
 mod facts;
+mod waiting;
 
 use crate::{
     components::{
         badge::{Badge, Tone},
-        format,
-        icon::{self, Icon},
         json::JsonTree,
         progress::{Bar, StageBar},
-        time::Ago,
     },
     islands::live_dot::LiveDot,
-    jobs::timeline::why_it_waits,
 };
 use actions::Actions;
 pub use actions::OpenForm;
 use attempts::Attempts;
 use facts::{Details, Timeline, Trail};
-use leasehold_types::{JobStatus, view::JobDetail};
+use leasehold_types::{
+    JobStatus,
+    view::{Diagnosis, JobDetail},
+};
 use leptos::prelude::*;
+use waiting::Waiting;
 
 #[component]
 pub fn JobParts(
     slug: String,
     detail: JobDetail,
+    /// Why it is not running, while it waits.
+    diagnosis: Option<Diagnosis>,
     may_operate: bool,
     /// A form that came back with a problem, or that a link asked to open.
     form: OpenForm,
@@ -39,7 +42,7 @@ pub fn JobParts(
     view! {
         <Heading slug=slug.clone() job />
         <Actions slug=slug.clone() job may_operate form />
-        <ProgressCard job stages />
+        <ProgressCard job stages diagnosis />
         <div class="columns">
             <div class="column">
                 <Attempts job attempts />
@@ -88,7 +91,11 @@ fn Heading(slug: String, job: RwSignal<JobDetail>) -> impl IntoView {
 }
 
 #[component]
-fn ProgressCard(job: RwSignal<JobDetail>, stages: Vec<leasehold_types::Stage>) -> impl IntoView {
+fn ProgressCard(
+    job: RwSignal<JobDetail>,
+    stages: Vec<leasehold_types::Stage>,
+    diagnosis: Option<Diagnosis>,
+) -> impl IntoView {
     let bar = Memo::new(move |_| job.with(|j| Bar::of(&j.row, Tone::of(&j.row, j.now))));
     let headline = move || {
         bar.with(|b| match (&b.stage, b.tone) {
@@ -106,31 +113,9 @@ fn ProgressCard(job: RwSignal<JobDetail>, stages: Vec<leasehold_types::Stage>) -
                 <strong class="figure progress-figure">{move || bar.with(|b| b.percent)} "%"</strong>
             </div>
             <StageBar bar stages />
-            <Waiting job />
+            <Waiting job diagnosis />
             <Failure job />
         </section>
-    }
-}
-
-/// Why a queued job does not run yet.
-#[component]
-fn Waiting(job: RwSignal<JobDetail>) -> impl IntoView {
-    let why = Memo::new(move |_| {
-        job.with(|j| why_it_waits(j, j.now).map(|text| (text, j.row.available_at, j.now)))
-    });
-    move || {
-        why.get().map(|(text, at, now)| {
-            let at = at.filter(|at| *at > now);
-            let moment = at.map(|at| view! { ": " <Ago at now /> ", at " {format::utc(at)} });
-            view! {
-                <p class="hint-line">
-                    <Icon d=icon::CLOCK />
-                    <span>
-                        "Why it waits: " {text} {moment} "."
-                    </span>
-                </p>
-            }
-        })
     }
 }
 

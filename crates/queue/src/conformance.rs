@@ -7,6 +7,7 @@
 mod bench;
 pub mod cancel_and_requeue;
 pub mod claim;
+pub mod claim_limits;
 pub mod counters;
 pub mod create;
 pub mod definitions;
@@ -18,6 +19,7 @@ pub mod gate_races;
 pub mod gates;
 pub mod keys;
 pub mod limits;
+pub mod limits_under_load;
 pub mod lists;
 pub mod logs;
 pub mod model;
@@ -92,6 +94,18 @@ macro_rules! conformance_suite {
                 the_claimed_job_carries_what_a_worker_needs, an_unserved_type_does_not_block_others;
             fairness: a_backlog_does_not_delay_another_tenant, a_lonely_tenant_gets_the_whole_batch,
                 shares_are_even_over_many_tenants, leftovers_go_to_who_has_work, priorities_rule_within_a_tenant_only;
+            claim_limits: a_tenant_has_no_more_running_than_its_limit, a_kind_is_limited_over_all_tenants,
+                a_kind_is_limited_in_each_tenant, what_a_full_tenant_cannot_use_goes_to_others,
+                shares_stay_even_beside_a_limited_tenant, claim_order_goes_over_limited_and_free_lanes,
+                a_key_in_wait_mode_runs_so_many_at_a_time, a_full_key_hides_nobody, keys_of_tenants_are_apart,
+                a_key_in_reject_mode_does_not_wait, the_most_specific_quota_decides,
+                jobs_without_an_owner_have_no_user_quota, a_full_installation_leaves_owners_their_own_quota,
+                every_end_frees_a_place, a_lost_worker_keeps_its_place_until_reclaimed, a_lifted_limit_takes_effect,
+                a_limit_lowered_below_what_runs_lets_nothing_start, the_selector_limits_owner_and_project,
+                limited_claims_leave_the_same_behind, limits_need_their_tenant_and_definition,
+                a_shut_gate_gives_nothing;
+            limits_under_load: many_claimers_never_pass_a_tenants_limit, many_claimers_never_pass_a_keys_limit,
+                a_claim_overtaken_by_a_freeze_leaves_its_job_in_the_queue;
             renew: a_renewal_extends_the_lease, a_renewal_never_shortens, a_renewal_is_capped,
                 progress_is_recorded, progress_never_falls, progress_is_announced, unchanged_progress_is_not_announced,
                 a_wrong_lease_is_lost, a_wrong_worker_is_lost, a_finished_job_is_lost, an_expired_lease_is_still_the_holders,

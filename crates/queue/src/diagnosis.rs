@@ -1,9 +1,34 @@
 //! "Why is it not running?" — every cause that stands in the way, from facts a store has gathered.
 
+use crate::admission::{Counter, Reached};
 use leasehold_types::{
     JobStatus,
-    view::{Cause, Diagnosis, DiagnosisFacts},
+    view::{Cause, Diagnosis, DiagnosisFacts, LimitReached},
 };
+
+/// The limits that keep a job waiting, in words. A concurrency key is told apart: there the holder says more.
+pub fn limits_reached(reached: &[Reached]) -> Vec<LimitReached> {
+    let limit = |r: &Reached| {
+        let what = match &r.counter {
+            Counter::Tenant(_) => "This tenant".to_owned(),
+            Counter::Kind { job_type, .. } => format!("“{job_type}”"),
+            Counter::KindInTenant { job_type, .. } => format!("“{job_type}” in this tenant"),
+            Counter::Quota { domain: None, owner: None } => "This installation".to_owned(),
+            Counter::Quota { domain: Some(domain), owner: None } => format!("The domain “{domain}”"),
+            Counter::Quota { domain: None, owner: Some(owner) } => format!("The owner “{owner}”"),
+            Counter::Quota { domain: Some(domain), owner: Some(owner) } => {
+                format!("The owner “{owner}” in “{domain}”")
+            }
+            Counter::Key { .. } => return None,
+        };
+        Some(LimitReached { what, used: r.used, max: r.max })
+    };
+    reached.iter().filter_map(limit).collect()
+}
+
+pub fn key_is_full(reached: &[Reached]) -> bool {
+    reached.iter().any(|r| matches!(r.counter, Counter::Key { .. }))
+}
 
 /// Names every blocking cause of a queued job, the decisive ones first; for other states says why there is none.
 pub fn explain(facts: &DiagnosisFacts) -> Diagnosis {
@@ -78,7 +103,7 @@ fn cause(code: &str, text: String) -> Cause {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use leasehold_types::{Timestamp, view::LimitReached};
+    use leasehold_types::Timestamp;
 
     fn queued() -> DiagnosisFacts {
         DiagnosisFacts {

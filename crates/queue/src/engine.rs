@@ -1,6 +1,7 @@
 //! The engine: what pages, the API, workers and the command line call. It checks permission and input, lets
 //! the pure parts decide, and has the store persist.
 
+mod claim;
 mod door;
 mod enqueue;
 mod limits;
@@ -9,6 +10,7 @@ mod upkeep;
 
 use crate::{
     allow::AllowList,
+    claim_gate::ClaimGate,
     clock::Clock,
     hub::Hub,
     params::{CancelAnswer, QueueControl},
@@ -34,6 +36,8 @@ use std::{
 pub struct EngineConfig {
     /// `JOBS_LEASE_SECONDS`
     pub lease: Duration,
+    /// `JOBS_LEASE_MAX_SECONDS`
+    pub longest_lease: Duration,
     /// `JOBS_MAX_JSON_BYTES`
     pub max_json_bytes: usize,
     /// `JOBS_ALLOWED_QUEUES`, beside the standard three and each definition's own.
@@ -55,6 +59,7 @@ impl Default for EngineConfig {
     fn default() -> Self {
         Self {
             lease: Duration::from_secs(60),
+            longest_lease: Duration::from_secs(3_600),
             max_json_bytes: 1_048_576,
             allowed_queues: AllowList::default(),
             allowed_job_types: AllowList::default(),
@@ -81,12 +86,16 @@ pub struct Engine {
     hub: Hub,
     definitions: Mutex<Remembered>,
     tenant_limits: limits::Remembered,
+    quotas: Arc<Quotas>,
+    gate: ClaimGate,
 }
 
 impl Engine {
     pub fn new(store: Arc<dyn Store>, clock: Clock, config: EngineConfig) -> Self {
-        let (hub, definitions) = (Hub::default(), Mutex::new(None));
-        Self { store, clock, config, hub, definitions, tenant_limits: limits::Remembered::default() }
+        let quotas = Arc::new(config.quotas.clone());
+        let (hub, gate, definitions) = (Hub::default(), ClaimGate::default(), Mutex::new(None));
+        let tenant_limits = limits::Remembered::default();
+        Self { store, clock, config, hub, definitions, tenant_limits, quotas, gate }
     }
 
     /// For workers, sessions and sweeps, which speak the store's verbs themselves.

@@ -6,8 +6,11 @@
 //! [`progress`]); a [`store::Store`] only persists them, each verb in one transaction. Pages, the API, workers
 //! and the command line all go through [`engine::Engine`]; nothing else writes the tables.
 
+pub mod admission;
 pub mod allow;
 pub mod backoff;
+pub mod cadence;
+pub mod claim_gate;
 pub mod clock;
 #[cfg(feature = "conformance")]
 pub mod conformance;
@@ -28,6 +31,7 @@ pub mod upkeep;
 
 pub use clock::Clock;
 pub use engine::{Engine, EngineConfig};
+pub use gate::Gate;
 pub use hub::Hub;
 pub use scope::{Actor, Permission, Reach, Scope};
 pub use store::{Store, StoreError, StoreResult};

@@ -2,7 +2,7 @@
 
 mod new_job;
 
-use crate::transition::Ending;
+use crate::{claim_gate::ClaimGate, quota::Quotas, transition::Ending};
 use leasehold_types::{
     DefinitionId, DefinitionLimits, JobId, JobStatus, KeyId, LeaseId, LiveEvent, LogStream, Role, Stage,
     TenantId, Timestamp, UserId, WorkerId,
@@ -10,7 +10,7 @@ use leasehold_types::{
 };
 pub use new_job::{CreateAnswer, Created, HowCreated, Idempotency, NewJob};
 use serde_json::Value;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 use uuid::Uuid;
 
 // ---- people -------------------------------------------------------------------------------------
@@ -82,6 +82,12 @@ pub struct Selector {
     /// `(domain, queue)` pairs.
     pub queues: Vec<(String, String)>,
     pub tenant: Option<TenantId>,
+    pub owner: Option<String>,
+    pub project: Option<i64>,
+    /// The installation's quotas the claim must respect; [`crate::Engine::claim`] fills them in.
+    pub quotas: Arc<Quotas>,
+    /// Looked at once more when the claim has got its turn; [`crate::Engine::claim`] fills it in.
+    pub gate: ClaimGate,
 }
 
 /// What a worker shows with every write; the fence compares all of it.

@@ -77,6 +77,18 @@ impl Quotas {
             owner: owner.filter(|_| by_owner).map(str::to_owned),
         })
     }
+
+    /// Patterns for a case-insensitive LIKE that match every owner for whom a quota of this kind is set, in any
+    /// domain and also when it is 0. They may match more: where a name's user begins is not known for certain.
+    pub fn user_patterns(&self, quota: Quota) -> Vec<String> {
+        let begins = |name: &str| {
+            let places: Vec<_> =
+                name.char_indices().filter(|(i, _)| name[*i..].starts_with("_USER_")).collect();
+            places.into_iter().map(|(i, _)| name[i + "_USER_".len()..].to_owned()).collect::<Vec<_>>()
+        };
+        let names = self.0.keys().filter_map(|name| name.strip_prefix(quota.setting()));
+        names.flat_map(begins).collect()
+    }
 }
 
 /// As it stands in a setting's name: upper case, everything but letters and digits an underscore.
@@ -131,6 +143,19 @@ mod tests {
     fn names_that_cannot_be_told_apart_in_settings_are_found() {
         let found = collisions(["prompt-studio", "decks", "prompt_studio", "decks"]);
         assert_eq!(found, [BTreeSet::from(["prompt-studio", "prompt_studio"])]);
+    }
+
+    #[test]
+    fn patterns_let_every_user_with_a_quota_through() {
+        let q = quotas(&[
+            ("JOBS_QUOTA_MAX_INFLIGHT", 1),
+            ("JOBS_QUOTA_MAX_INFLIGHT_USER_U_1", 2),
+            ("JOBS_QUOTA_MAX_INFLIGHT_USER_USER_7", 0),
+            ("JOBS_QUOTA_MAX_QUEUED_USER_OTHER", 3),
+        ]);
+        let mut patterns = q.user_patterns(Quota::InFlight);
+        patterns.sort();
+        assert_eq!(patterns, ["7", "USER_7", "U_1"], "“USER” may be a domain, or the beginning of a user");
     }
 
     #[test]

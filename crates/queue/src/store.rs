@@ -148,7 +148,7 @@ pub trait Store: Upkeep {
     /// Switches a kind of job on or off: off means no new jobs and no claims. `NOT_FOUND`. Audited.
     async fn set_definition_active(&self, scope: &Scope, id: DefinitionId, active: bool) -> StoreResult<()>;
 
-    /// Replaces the limits of a kind of job. `NOT_FOUND`. Audited.
+    /// Replaces all limits of a kind of job. `NOT_FOUND`. Audited.
     async fn set_definition_limits(
         &self,
         scope: &Scope,
@@ -171,7 +171,9 @@ pub trait Store: Upkeep {
     /// `attempt_count` + 1, completion token, running pid, error and stage cleared (progress stays), event `job.started`.
     /// Fair between tenants (see [`crate::fairness`]); within a tenant by priority, then
     /// `coalesce(available_at, created_at)`, then number. Skips paused and draining queues and inactive
-    /// definitions. It may give fewer than there are: only an empty answer says that nothing is ready.
+    /// definitions, and jobs for which a limit leaves no room ([`crate::admission`]): of the tenant, the kind, the
+    /// kind in the tenant, the concurrency key, and the selector's quotas. Gives nothing once the selector's gate
+    /// is shut. It may give fewer than there are: only an empty answer says that nothing is ready.
     async fn claim(
         &self,
         worker: &leasehold_types::WorkerId,

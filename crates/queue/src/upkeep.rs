@@ -5,13 +5,13 @@
 //! job that came after it. What a plan counts and what applying it changes can therefore differ only by jobs
 //! that moved on in between, and those are reported as skipped.
 
-use crate::{scope::Scope, store::StoreResult, transition::Rules};
+use crate::{quota::Quotas, scope::Scope, store::StoreResult, transition::Rules};
 use async_trait::async_trait;
 use leasehold_types::{
     JobFilter, JobRef, JobStatus, Timestamp,
     view::{BulkOperation, DiagnosisFacts},
 };
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 use uuid::Uuid;
 
 #[derive(Clone, PartialEq, Debug)]
@@ -115,6 +115,12 @@ pub trait Upkeep: Send + Sync + 'static {
     async fn sweep_integrity(&self, rules: &Rules, fix: bool) -> StoreResult<IntegrityCount>;
     /// Removes events older than this whose job has ended or is gone; how many.
     async fn prune_events(&self, older_than: Duration, limit: u32) -> StoreResult<u64>;
-    /// What [`crate::diagnosis::explain`] needs to say why a job is not running.
-    async fn diagnosis(&self, scope: &Scope, job: JobRef) -> StoreResult<Option<DiagnosisFacts>>;
+    /// What [`crate::diagnosis::explain`] needs to say why a job is not running. The quotas are those that claims
+    /// respect.
+    async fn diagnosis(
+        &self,
+        scope: &Scope,
+        job: JobRef,
+        quotas: &Arc<Quotas>,
+    ) -> StoreResult<Option<DiagnosisFacts>>;
 }

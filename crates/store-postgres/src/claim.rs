@@ -3,12 +3,16 @@
 //! Each lane offers its first jobs under `FOR UPDATE SKIP LOCKED`; per tenant the offers are put into claim
 //! order over all its lanes and cut at the tenant's share. Rows locked but cut are free again at once, when
 //! the statement ends.
+//!
+//! Tenants with a limited lane are claimed in [`crate::limited`], with their fair part of the batch; what they
+//! cannot use goes to the others, and the other way round.
 
 use crate::{
     PostgresStore,
     convert::{moment, slot, stamp},
     error::database,
-    lanes::{LaneName, Ration, ration},
+    lanes::{Lane, LaneName, Ration, ration},
+    limited::{self, Errand},
 };
 use leasehold_queue::{
     StoreResult,
@@ -20,25 +24,25 @@ use std::time::Duration;
 use time::OffsetDateTime;
 use uuid::Uuid;
 
-struct ClaimedRecord {
-    number: i64,
-    id: Uuid,
-    tenant_id: Uuid,
-    tenant_slug: String,
-    domain: String,
-    queue: String,
-    job_type: String,
-    priority: i32,
-    definition_id: Option<Uuid>,
-    payload: Value,
-    checkpoint: Option<Value>,
-    attempt_count: i32,
-    max_attempts: i32,
-    progress_percent: i16,
-    lease_id: Uuid,
-    leased_until: OffsetDateTime,
-    trace_id: String,
-    request_id: Option<String>,
+pub(crate) struct ClaimedRecord {
+    pub number: i64,
+    pub id: Uuid,
+    pub tenant_id: Uuid,
+    pub tenant_slug: String,
+    pub domain: String,
+    pub queue: String,
+    pub job_type: String,
+    pub priority: i32,
+    pub definition_id: Option<Uuid>,
+    pub payload: Value,
+    pub checkpoint: Option<Value>,
+    pub attempt_count: i32,
+    pub max_attempts: i32,
+    pub progress_percent: i16,
+    pub lease_id: Uuid,
+    pub leased_until: OffsetDateTime,
+    pub trace_id: String,
+    pub request_id: Option<String>,
 }
 
 impl ClaimedRecord {
@@ -78,16 +82,14 @@ impl PostgresStore {
     ) -> StoreResult<Vec<ClaimedJob>> {
         let now = self.clock.now();
         let until = now.plus(lease.min(self.longest_lease));
+        let errand = Errand { worker, selector, now, until };
         // One claim at a time in this process: two would meet at the same rows, and finding a row locked costs more
         // than taking it. Claims of other processes are passed by `SKIP LOCKED`.
         let turn = self.claims.lock().await;
-        let mut taken = Vec::new();
+        let mut taken;
         loop {
             let (lanes, remembered) = self.lanes(selector.tenant, now).await?;
-            let rations = ration(&lanes, selector, i64::from(n), self.directory.next_turn());
-            if !rations.is_empty() {
-                taken = self.take_from(worker, &rations, now, until).await?;
-            }
+            taken = self.take_round(&errand, &lanes, n as usize).await?;
             if taken.len() < n as usize {
                 self.directory.forget();
             } else {
@@ -104,6 +106,27 @@ impl PostgresStore {
             self.wakes.tell(&[Wake::Events]);
         }
         Ok(taken.into_iter().map(|r| r.into_job(worker)).collect())
+    }
+
+    async fn take_round(
+        &self,
+        errand: &Errand<'_>,
+        lanes: &[Lane],
+        missing: usize,
+    ) -> StoreResult<Vec<ClaimedRecord>> {
+        let turn = self.directory.next_turn();
+        let (limited, free) = limited::apart(lanes, errand.selector);
+        let fair = limited::fair_part(missing, &limited, &free, turn);
+        let mut taken = self.take_limited(errand, &limited, fair, turn).await?;
+        let limited_have_more = taken.len() == fair;
+        let rations = ration(free, (missing - taken.len()) as i64, turn);
+        if !rations.is_empty() && !errand.selector.gate.is_shut() {
+            taken.extend(self.take_from(errand.worker, &rations, errand.now, errand.until).await?);
+        }
+        if taken.len() < missing && limited_have_more {
+            taken.extend(self.take_limited(errand, &limited, missing - taken.len(), turn).await?);
+        }
+        Ok(taken)
     }
 
     async fn take_from(

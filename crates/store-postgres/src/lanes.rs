@@ -37,6 +37,8 @@ pub struct Lane {
     pub due: i64,
     /// Jobs its tenant runs, in any lane.
     pub running: i64,
+    /// Its tenant or its kind has a limit that claims must look at.
+    pub limited: bool,
 }
 
 impl Lane {
@@ -44,7 +46,7 @@ impl Lane {
         (self.tenant, &self.domain, &self.queue, &self.job_type, self.priority)
     }
 
-    fn serves(&self, selector: &Selector) -> bool {
+    pub fn serves(&self, selector: &Selector) -> bool {
         selector.tenant.is_none_or(|t| t == TenantId(self.tenant))
             && (selector.kinds.is_empty()
                 || selector.kinds.iter().any(|(d, t)| *d == self.domain && *t == self.job_type))
@@ -156,9 +158,9 @@ pub struct Ration<'a> {
 
 /// Deals `n` slots to the tenants with due jobs. Lanes that cannot be reached because lanes of a better priority
 /// already have enough are left out.
-pub fn ration<'a>(lanes: &'a [Lane], selector: &Selector, n: i64, turn: usize) -> Vec<Ration<'a>> {
+pub fn ration<'a>(lanes: impl IntoIterator<Item = &'a Lane>, n: i64, turn: usize) -> Vec<Ration<'a>> {
     let mut tenants: BTreeMap<Uuid, Vec<&Lane>> = BTreeMap::new();
-    for lane in lanes.iter().filter(|l| l.serves(selector)) {
+    for lane in lanes {
         tenants.entry(lane.tenant).or_default().push(lane);
     }
     let claimants: Vec<Claimant> = tenants.values().map(|own| claimant(own)).collect();
@@ -232,7 +234,14 @@ impl PostgresStore {
                    ORDER BY j.tenant_id, j.domain, j.queue, j.job_type, j.priority LIMIT 1) n)
                SELECT l.tenant_id AS "tenant!", l.domain AS "domain!", l.queue AS "queue!",
                       l.job_type AS "job_type!", l.priority AS "priority!", d.due AS "due!",
-                      COALESCE(r.running, 0) AS "running!"
+                      COALESCE(r.running, 0) AS "running!",
+                      (EXISTS (SELECT FROM tenants t
+                               WHERE t.id = l.tenant_id AND t.limits ? 'max_in_flight')
+                       OR EXISTS (SELECT FROM job_definitions f
+                                  WHERE f.domain = l.domain AND f.job_type = l.job_type
+                                    AND (f.limits ?| ARRAY['max_in_flight', 'max_in_flight_per_tenant']
+                                         OR f.limits ? 'max_active_per_key'
+                                            AND COALESCE(f.limits ->> 'key_mode', 'wait') = 'wait'))) AS "limited!"
                FROM lane l
                LEFT JOIN (SELECT tenant_id, count(*) AS running FROM jobs WHERE status = 'processing'
                           GROUP BY tenant_id) r ON r.tenant_id = l.tenant_id
@@ -273,14 +282,12 @@ mod tests {
             priority,
             due,
             running,
+            limited: false,
         }
     }
 
     fn shares(lanes: &[Lane], n: i64) -> Vec<(u128, i32, i64)> {
-        ration(lanes, &Selector::default(), n, 0)
-            .iter()
-            .map(|r| (r.lane.tenant.as_u128(), r.lane.priority, r.share))
-            .collect()
+        ration(lanes, n, 0).iter().map(|r| (r.lane.tenant.as_u128(), r.lane.priority, r.share)).collect()
     }
 
     #[test]

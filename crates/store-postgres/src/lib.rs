@@ -7,6 +7,7 @@
 //! Two pools: `lease` serves only what keeps a running job alive (renewals, heartbeats, cancel requests), so
 //! that a busy dashboard cannot cost a worker its lease; `work` serves everything else.
 
+mod admission;
 mod audit;
 mod claim;
 mod convert;
@@ -18,6 +19,7 @@ mod filter;
 mod finish;
 mod lanes;
 mod leader;
+mod limited;
 mod limits;
 mod list;
 mod logs;

@@ -15,6 +15,7 @@ use crate::PostgresStore;
 use async_trait::async_trait;
 use leasehold_queue::{
     Scope, StoreResult, Upkeep,
+    quota::Quotas,
     transition::Rules,
     upkeep::{BulkRequest, IntegrityCount, TtlCount, TtlRule},
 };
@@ -22,7 +23,7 @@ use leasehold_types::{
     JobRef,
     view::{BulkOperation, DiagnosisFacts},
 };
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 use uuid::Uuid;
 
 #[async_trait]
@@ -49,7 +50,12 @@ impl Upkeep for PostgresStore {
     async fn prune_events(&self, older_than: Duration, limit: u32) -> StoreResult<u64> {
         events::prune(self, older_than, limit).await
     }
-    async fn diagnosis(&self, scope: &Scope, job: JobRef) -> StoreResult<Option<DiagnosisFacts>> {
-        diagnosis::facts(self, scope, job).await
+    async fn diagnosis(
+        &self,
+        scope: &Scope,
+        job: JobRef,
+        quotas: &Arc<Quotas>,
+    ) -> StoreResult<Option<DiagnosisFacts>> {
+        diagnosis::facts(self, scope, job, quotas).await
     }
 }

@@ -34,6 +34,9 @@ pub(crate) async fn claim(
         return Ok(Vec::new());
     }
     let mut tx = store.begin().await?;
+    if selector.gate.is_shut() {
+        return Ok(Vec::new());
+    }
     let now = store.clock.now();
     let numbers = pick(store, &mut tx, selector, n as usize, now).await?;
     if numbers.is_empty() {

@@ -13,6 +13,8 @@ pub(crate) struct Lane {
     pub priority: i64,
     /// Since when its first job may run.
     pub due_since: String,
+    /// Its tenant or its kind has a limit that claims must look at.
+    pub limited: bool,
 }
 
 /// Every lane, or those of one tenant, in the order of the index.
@@ -54,7 +56,16 @@ pub(crate) async fn all(connection: &mut SqliteConnection, tenant: Option<&str>)
            )
            SELECT j.tenant_id AS "tenant_id!: String", j.domain AS "domain!: String", j.queue AS "queue!: String",
                   j.job_type AS "job_type!: String", j.priority AS "priority!: i64",
-                  COALESCE(j.available_at, j.created_at) AS "due_since!: String"
+                  COALESCE(j.available_at, j.created_at) AS "due_since!: String",
+                  EXISTS (SELECT 1 FROM tenants t
+                          WHERE t.id = j.tenant_id AND t.limits ->> 'max_in_flight' IS NOT NULL)
+                  OR EXISTS (SELECT 1 FROM job_definitions f
+                             WHERE f.domain = j.domain AND f.job_type = j.job_type
+                               AND (f.limits ->> 'max_in_flight' IS NOT NULL
+                                    OR f.limits ->> 'max_in_flight_per_tenant' IS NOT NULL
+                                    OR f.limits ->> 'max_active_per_key' IS NOT NULL
+                                       AND COALESCE(f.limits ->> 'key_mode', 'wait') = 'wait'))
+                    AS "limited!: bool"
            FROM head JOIN jobs j ON j.number = head.number
            WHERE ?1 IS NULL OR j.tenant_id = ?1"#,
         tenant

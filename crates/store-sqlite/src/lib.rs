@@ -12,6 +12,7 @@
 //! rows are unfolded into a materialised table first, because every mention of `json_each`'s `value` writes the
 //! row out as text again.
 
+mod admission;
 mod audit;
 mod claim;
 mod convert;
@@ -24,6 +25,7 @@ mod finish;
 mod keys;
 mod lanes;
 mod leader;
+mod limited;
 mod limits;
 mod list;
 mod logs;

@@ -2,12 +2,14 @@
 //!
 //! Slots are dealt to the tenants with ready jobs by [`leasehold_queue::fairness`]; what a tenant cannot use is
 //! dealt again to those who can. Within a tenant only priority, time and number decide, across all of its lanes.
+//! When a lane among them is limited, [`crate::limited`] picks.
 
 use crate::{
     SqliteStore,
     convert::limit,
     error::Outcome,
     lanes::{self, Lane},
+    limited,
 };
 use leasehold_queue::{
     fairness::{Claimant, deal},
@@ -57,13 +59,17 @@ pub(crate) async fn pick(
     if shares.is_empty() {
         return Ok(Vec::new());
     }
+    let turn = store.turn.fetch_add(1, Ordering::Relaxed);
+    let lanes = || shares.iter().flat_map(|share| &share.lanes);
+    if limited::concerns(selector, lanes()) {
+        return limited::pick(connection, selector, lanes(), n, turn, &now).await;
+    }
     if shares.len() > 1 {
         let running = running_by_tenant(connection).await?;
         for share in &mut shares {
             share.running = share.lanes.first().and_then(|l| running.get(&l.tenant_id)).copied().unwrap_or(0);
         }
     }
-    let turn = store.turn.fetch_add(1, Ordering::Relaxed);
     let mut left = n;
     // Every round either uses up what is left or finds a tenant with nothing more: it ends.
     while left > 0 && shares.iter().any(Share::is_hungry) {

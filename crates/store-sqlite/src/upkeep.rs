@@ -14,6 +14,7 @@ use crate::SqliteStore;
 use async_trait::async_trait;
 use leasehold_queue::{
     Scope, StoreResult, Upkeep,
+    quota::Quotas,
     transition::Rules,
     upkeep::{BulkRequest, IntegrityCount, TtlCount, TtlRule},
 };
@@ -21,7 +22,7 @@ use leasehold_types::{
     JobRef,
     view::{BulkOperation, DiagnosisFacts},
 };
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 use uuid::Uuid;
 
 #[async_trait]
@@ -48,7 +49,12 @@ impl Upkeep for SqliteStore {
     async fn prune_events(&self, older_than: Duration, limit: u32) -> StoreResult<u64> {
         Ok(events::prune(self, older_than, limit).await?)
     }
-    async fn diagnosis(&self, scope: &Scope, job: JobRef) -> StoreResult<Option<DiagnosisFacts>> {
-        Ok(diagnosis::facts(self, scope, job).await?)
+    async fn diagnosis(
+        &self,
+        scope: &Scope,
+        job: JobRef,
+        quotas: &Arc<Quotas>,
+    ) -> StoreResult<Option<DiagnosisFacts>> {
+        Ok(diagnosis::facts(self, scope, job, quotas).await?)
     }
 }

@@ -13,11 +13,14 @@ mod renewer;
 mod running;
 
 use crate::{command::CommandExecutor, commands::CommandBook, executor::Registry, executor::Stop, host};
-use leasehold_queue::Engine;
+use leasehold_queue::{Engine, cadence::Cadence};
 use leasehold_types::{Timestamp, WorkerId};
 use running::RunningJobs;
 use std::{path::PathBuf, sync::Arc, time::Duration};
-use tokio::{sync::mpsc, time::timeout};
+use tokio::{
+    sync::{Notify, mpsc},
+    time::timeout,
+};
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
 /// Results waiting to be written; beyond that attempts wait with theirs.
@@ -33,8 +36,7 @@ pub struct PoolConfig {
     /// How often to look for jobs when no wake-up comes.
     pub poll: Duration,
     pub lease: Duration,
-    /// Never longer than a third of the lease, whatever is set here.
-    pub renew_every: Duration,
+    pub renewal: Cadence,
     /// How long a shutdown waits for running jobs before it hands them back.
     pub shutdown_wait: Duration,
     pub version: String,
@@ -51,7 +53,7 @@ impl Default for PoolConfig {
             heartbeat: Duration::from_secs(5),
             poll: Duration::from_secs(1),
             lease: Duration::from_secs(60),
-            renew_every: Duration::from_secs(20),
+            renewal: Cadence::default(),
             shutdown_wait: Duration::from_secs(10),
             version: env!("CARGO_PKG_VERSION").into(),
             guard_program: std::env::current_exe().unwrap_or_else(|_| PathBuf::from("/proc/self/exe")),
@@ -69,6 +71,15 @@ struct Shared {
     started_at: Timestamp,
     running: RunningJobs,
     renewing: renewer::Turn,
+    /// Rung when results were written: what waited for a limit may have its place now.
+    place_freed: Notify,
+}
+
+impl Shared {
+    /// How long after a renewal the next one follows.
+    fn renew_in(&self) -> Duration {
+        self.config.renewal.wait(self.config.lease, rand::random())
+    }
 }
 
 pub struct Pool {
@@ -87,8 +98,7 @@ impl Pool {
     }
 
     /// A pool that runs whatever is registered.
-    pub fn with_registry(engine: Arc<Engine>, registry: Registry, mut config: PoolConfig) -> Self {
-        config.renew_every = config.renew_every.min(config.lease / 3).max(Duration::from_millis(50));
+    pub fn with_registry(engine: Arc<Engine>, registry: Registry, config: PoolConfig) -> Self {
         let started_at = engine.now();
         let shared = Shared {
             engine,
@@ -98,6 +108,7 @@ impl Pool {
             started_at,
             running: RunningJobs::default(),
             renewing: renewer::Turn::default(),
+            place_freed: Notify::new(),
         };
         Self { shared: Arc::new(shared) }
     }
@@ -111,6 +122,7 @@ impl Pool {
         let shared = self.shared;
         let over = CancellationToken::new();
         let beside = [
+            spawn(freeze_claims(shared.clone(), shutdown.clone())),
             spawn(heartbeat::run(shared.clone(), over.clone())),
             spawn(renewer::run(shared.clone(), over.clone())),
             spawn(cancels::run(shared.clone(), over.clone())),
@@ -133,6 +145,12 @@ impl Pool {
 
 fn spawn(task: impl Future<Output = ()> + Send + 'static) -> AbortOnDropHandle<()> {
     AbortOnDropHandle::new(tokio::spawn(task))
+}
+
+/// A claim that is under way when the process is to end must not bring new jobs.
+async fn freeze_claims(shared: Arc<Shared>, shutdown: CancellationToken) {
+    shutdown.cancelled().await;
+    shared.engine.freeze_claims();
 }
 
 /// Waits for what runs, then stops it and hands it back.

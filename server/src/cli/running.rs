@@ -55,6 +55,7 @@ pub fn start_pool(
     let pool = PoolConfig {
         concurrency: config.concurrency,
         lease: config.engine.lease,
+        renewal: config.renewal,
         shutdown_wait: config.shutdown_wait,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         ..PoolConfig::default()

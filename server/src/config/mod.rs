@@ -9,6 +9,7 @@ mod tests;
 use leasehold_queue::{
     EngineConfig,
     allow::AllowList,
+    cadence::Cadence,
     quota::{Quota, Quotas},
     secrets::{OnSecret, SecretPolicy},
 };
@@ -25,6 +26,7 @@ pub struct Config {
     pub concurrency: usize,
     pub auto_migrate: bool,
     pub longest_lease: Duration,
+    pub renewal: Cadence,
     pub engine: EngineConfig,
     pub shutdown_wait: Duration,
     pub setup_ttl: Duration,
@@ -61,6 +63,12 @@ impl Config {
         engine.rules.quarantine_threshold =
             sources.parsed("JOBS_QUARANTINE_THRESHOLD", engine.rules.quarantine_threshold)?;
         let longest_lease = sources.seconds("JOBS_LEASE_MAX_SECONDS", 3_600)?;
+        engine.longest_lease = longest_lease;
+        let heartbeat = sources.seconds("JOBS_HEARTBEAT_SECONDS", 30)?;
+        let renewal = Cadence {
+            every: sources.seconds("JOBS_LEASE_RENEW_SECONDS", heartbeat.as_secs())?,
+            jitter: sources.seconds("JOBS_LEASE_RENEW_JITTER_SECONDS", 5)?,
+        };
         if engine.lease.is_zero() || engine.lease > longest_lease {
             let rule = "must be at least 1 and at most JOBS_LEASE_MAX_SECONDS";
             return Err(wrong("JOBS_LEASE_SECONDS", &engine.lease.as_secs().to_string(), rule));
@@ -72,6 +80,7 @@ impl Config {
             concurrency: sources.parsed("JOBS_MAX_CONCURRENCY", 8)?,
             auto_migrate: sources.switch("JOBS_AUTO_MIGRATE", true)?,
             longest_lease,
+            renewal,
             engine,
             shutdown_wait: sources.seconds("JOBS_SHUTDOWN_WAIT_FOR_LEASES_SEC", 0)?,
             setup_ttl: sources.seconds("JOBS_SETUP_TTL_SECONDS", 86_400)?,

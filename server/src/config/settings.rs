@@ -12,6 +12,9 @@ pub const SETTINGS: &[(&str, &str)] = &[
     ("JOBS_AUTO_MIGRATE", "bring the schema up to date at the start; true"),
     ("JOBS_LEASE_SECONDS", "how long a job is held without a renewal; 60"),
     ("JOBS_LEASE_MAX_SECONDS", "the longest a lease may be extended to; 3600"),
+    ("JOBS_LEASE_RENEW_SECONDS", "how often a lease is renewed, at most half of it; 30"),
+    ("JOBS_LEASE_RENEW_JITTER_SECONDS", "how much earlier a renewal may come, by chance; 5"),
+    ("JOBS_HEARTBEAT_SECONDS", "the same as JOBS_LEASE_RENEW_SECONDS, which wins"),
     ("JOBS_MAX_JSON_BYTES", "the largest payload and result; 1048576"),
     (
         "JOBS_ALLOWED_QUEUES",

@@ -92,3 +92,12 @@ fn refusing_secrets_wins_over_blotting_them_out() {
     let problem = with(&[("JOBS_SECRET_PATTERNS", "fine;(unclosed")]).unwrap_err();
     assert!(problem.detail.contains("(unclosed"), "a pattern that cannot be used stops the start");
 }
+
+#[test]
+fn the_renewal_has_two_names() {
+    let every =
+        |env: &[(&str, &str)]| Config::from_sources(&sources(&[], env, &[])).unwrap().renewal.every.as_secs();
+    assert_eq!(every(&[]), 30);
+    assert_eq!(every(&[("JOBS_HEARTBEAT_SECONDS", "7")]), 7);
+    assert_eq!(every(&[("JOBS_HEARTBEAT_SECONDS", "7"), ("JOBS_LEASE_RENEW_SECONDS", "9")]), 9);
+}

@@ -6,12 +6,13 @@ use crate::{
         AttemptFacts, ClaimedJob, Created, Finish, FinishAnswer, Lease, NewDefinition, NewJob, NewTenant,
         OutboxCursor, OutboxEvent, Renewal, Selector,
     },
+    quota::Quotas,
     scope::{Actor, Permission, Reach, Scope},
     store::{Store, StoreError},
     transition::{Ending, Failure, Rules},
 };
 use leasehold_types::{
-    DefinitionLimits, JobRef, JobStatus, Problem, TenantId, Timestamp, UserId, WorkerId,
+    DefinitionLimits, JobRef, JobStatus, Problem, TenantId, TenantLimits, Timestamp, UserId, WorkerId,
     view::{Definition, Jitter, JobDetail, QueueCard, RetryPolicy},
 };
 use serde_json::json;
@@ -83,6 +84,26 @@ impl Bench {
 
     pub async fn claim_numbers(&self, n: u32) -> Vec<i64> {
         self.claim(n).await.into_iter().map(|j| j.lease.number).collect()
+    }
+
+    /// Claims with these quotas for running jobs, named without `JOBS_QUOTA_MAX_INFLIGHT`.
+    pub async fn claim_under(&self, quotas: &[(&str, i64)], n: u32) -> Vec<i64> {
+        let selector = Selector { quotas: in_flight(quotas), ..Selector::default() };
+        let jobs = self.store.claim(&WorkerId("w1".into()), &selector, n, LEASE).await.unwrap();
+        jobs.into_iter().map(|j| j.lease.number).collect()
+    }
+
+    /// How many jobs of a tenant may run; none = as many as like.
+    pub async fn limit_tenant(&self, tenant: TenantId, max_in_flight: Option<i64>) {
+        let limits = TenantLimits { max_in_flight, ..TenantLimits::default() };
+        self.store.set_tenant_limits(&Scope::system("test"), tenant, limits).await.unwrap();
+    }
+
+    /// Limits of the bench's own kind of job; what `change` leaves alone is not limited.
+    pub async fn limit_kind(&self, change: impl FnOnce(&mut DefinitionLimits)) {
+        let mut limits = DefinitionLimits::default();
+        change(&mut limits);
+        self.store.set_definition_limits(&Scope::system("test"), self.definition.id, limits).await.unwrap();
     }
 
     /// Creates one job in tenant A and claims it.
@@ -173,6 +194,12 @@ impl Bench {
         assert_eq!(cards.len(), 1, "{cards:?}");
         cards.remove(0)
     }
+}
+
+/// Quotas for running jobs, named without `JOBS_QUOTA_MAX_INFLIGHT`.
+pub fn in_flight(quotas: &[(&str, i64)]) -> Arc<Quotas> {
+    let named = quotas.iter().map(|(name, max)| (format!("JOBS_QUOTA_MAX_INFLIGHT{name}"), *max));
+    Arc::new(Quotas::new(named))
 }
 
 pub fn person(tenant: TenantId, email: &str) -> Scope {

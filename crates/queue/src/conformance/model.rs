@@ -7,13 +7,13 @@
 mod expect;
 mod steps;
 
-use super::bench::Bench;
+use super::bench::{Bench, definition};
 use crate::{
     params::{Lease, NewTenant},
     scope::Scope,
 };
 use expect::Model;
-use leasehold_types::TenantId;
+use leasehold_types::{DefinitionLimits, TenantId, view::Definition};
 use rand::{Rng, SeedableRng, rngs::StdRng};
 use std::sync::Arc;
 
@@ -25,6 +25,8 @@ struct Run {
     bench: Arc<Bench>,
     rng: StdRng,
     tenant: TenantId,
+    /// A kind of job whose concurrency keys wait.
+    keyed: Definition,
     model: Model,
     /// Leases handed out so far, current and stale ones alike.
     leases: Vec<Lease>,
@@ -49,9 +51,13 @@ async fn run(bench: Arc<Bench>, seed: u64) {
     let slug = format!("s{seed}");
     let tenant = NewTenant { slug: slug.clone(), name: slug, timezone: "UTC".into() };
     let tenant = bench.store.create_tenant(&Scope::system("test"), tenant).await.unwrap().id;
+    let keyed = bench.store.ensure_definition(definition("keyed")).await.unwrap();
+    let max_active_per_key = Some(expect::MAX_PER_KEY as i64);
+    let limits = DefinitionLimits { max_active_per_key, ..DefinitionLimits::default() };
+    bench.store.set_definition_limits(&Scope::system("test"), keyed.id, limits).await.unwrap();
     let mut rng = StdRng::seed_from_u64(seed);
     let steps = rng.random_range(STEPS);
-    let mut run = Run { bench, rng, tenant, model: Model::default(), leases: Vec::new() };
+    let mut run = Run { bench, rng, tenant, keyed, model: Model::default(), leases: Vec::new() };
     for _ in 0..steps {
         run.step().await;
     }

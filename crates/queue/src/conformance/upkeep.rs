@@ -56,6 +56,7 @@ macro_rules! upkeep_suite {
             diagnosis: a_job_with_nothing_in_its_way_is_next, a_scheduled_job_waits_for_its_time,
                 a_failed_attempt_waits_for_the_next, a_closed_queue_is_named, a_kind_that_is_off_is_named,
                 a_missing_worker_is_named, a_worker_must_be_live_and_able, a_held_concurrency_key_is_named,
+                every_limit_that_is_reached_is_named,
                 jobs_ahead_are_counted_in_claim_order, only_claimable_jobs_are_ahead,
                 the_count_ahead_is_capped, a_job_that_is_not_waiting_has_no_causes,
                 a_foreign_job_is_not_explained;

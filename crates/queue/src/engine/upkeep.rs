@@ -49,7 +49,7 @@ impl Engine {
 
     pub async fn diagnosis(&self, scope: &Scope, job: JobRef) -> Result<Diagnosis, Problem> {
         scope.require(Permission::View)?;
-        let facts = self.store.diagnosis(scope, job).await?;
+        let facts = self.store.diagnosis(scope, job, &self.quotas).await?;
         facts.map(|facts| diagnosis::explain(&facts)).ok_or_else(|| Problem::not_found("This job"))
     }
 }

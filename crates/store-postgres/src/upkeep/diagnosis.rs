@@ -1,15 +1,21 @@
 //! What stands in a job's way, read from one snapshot.
 
 use crate::{
-    PostgresStore,
+    PostgresStore, admission,
     convert::{moment, stamp_if, word},
     error::database,
     read::locate,
     workers::STALE_AFTER,
 };
-use leasehold_queue::{Scope, StoreResult};
-use leasehold_types::{JobRef, JobStatus, Timestamp, view::DiagnosisFacts};
+use leasehold_queue::{
+    Scope, StoreResult,
+    admission::Contender,
+    diagnosis::{key_is_full, limits_reached},
+    quota::Quotas,
+};
+use leasehold_types::{JobRef, JobStatus, TenantId, Timestamp, view::DiagnosisFacts};
 use sqlx::PgConnection;
+use std::sync::Arc;
 use time::OffsetDateTime;
 use uuid::Uuid;
 
@@ -32,13 +38,29 @@ struct Subject {
     queue_draining: bool,
     definition_inactive: bool,
     capable_workers: i64,
-    concurrency_holder: Option<i64>,
+    owner_user_id: Option<String>,
+    concurrency_key: Option<String>,
+    /// A running job with the same key, whether or not that matters.
+    same_key: Option<i64>,
+}
+
+impl Subject {
+    fn contender(&self) -> Contender {
+        Contender {
+            tenant: TenantId(self.tenant_id),
+            domain: self.domain.clone(),
+            job_type: self.job_type.clone(),
+            owner: self.owner_user_id.clone(),
+            concurrency_key: self.concurrency_key.clone(),
+        }
+    }
 }
 
 pub(super) async fn facts(
     store: &PostgresStore,
     scope: &Scope,
     job: JobRef,
+    quotas: &Arc<Quotas>,
 ) -> StoreResult<Option<DiagnosisFacts>> {
     let Some(number) = locate(&store.work, scope, job).await? else { return Ok(None) };
     let now = store.clock.now();
@@ -46,7 +68,11 @@ pub(super) async fn facts(
     let mut snapshot = store.work.begin_with(begin).await.map_err(database)?;
     let Some(subject) = subject(&mut snapshot, number, now).await? else { return Ok(None) };
     let status: JobStatus = word("jobs", "status", &subject.status)?;
-    let ahead = if status == JobStatus::Queued { ahead_of(&mut snapshot, &subject, now).await? } else { 0 };
+    let (mut ahead, mut reached) = (0, Vec::new());
+    if status == JobStatus::Queued {
+        ahead = ahead_of(&mut snapshot, &subject, now).await?;
+        reached = admission::admission(&mut snapshot, quotas).await?.reached(&subject.contender());
+    }
     snapshot.commit().await.map_err(database)?;
     Ok(Some(DiagnosisFacts {
         status,
@@ -60,8 +86,8 @@ pub(super) async fn facts(
         queue_draining: subject.queue_draining,
         definition_inactive: subject.definition_inactive,
         capable_workers: subject.capable_workers,
-        limits_reached: Vec::new(),
-        concurrency_holder: subject.concurrency_holder,
+        limits_reached: limits_reached(&reached),
+        concurrency_holder: subject.same_key.filter(|_| key_is_full(&reached)),
         ahead: ahead.min(AHEAD_CAP),
         ahead_capped: ahead > AHEAD_CAP,
     }))
@@ -81,11 +107,12 @@ async fn subject(connection: &mut PgConnection, number: i64, now: Timestamp) -> 
                    WHERE w.last_seen_at >= $2
                      AND w.queues ?| ARRAY[j.domain || '/' || j.queue, j.domain || '/*', '*/*']
                      AND w.commands ?| ARRAY[j.job_type, '*']) AS "capable_workers!",
+                  j.owner_user_id, j.concurrency_key,
                   (SELECT h.number FROM jobs h
                    WHERE h.tenant_id = j.tenant_id AND h.domain = j.domain AND h.job_type = j.job_type
                      AND h.concurrency_key = j.concurrency_key AND h.concurrency_key IS NOT NULL
                      AND h.status = 'processing' AND h.number <> j.number
-                   ORDER BY h.number LIMIT 1) AS concurrency_holder
+                   ORDER BY h.number LIMIT 1) AS same_key
            FROM jobs j LEFT JOIN job_queue_controls c ON c.domain = j.domain AND c.queue = j.queue
            WHERE j.number = $1"#,
         number,

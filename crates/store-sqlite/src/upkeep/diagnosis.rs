@@ -1,7 +1,7 @@
 //! What stands in a job's way, read from one snapshot.
 
 use crate::{
-    SqliteStore,
+    SqliteStore, admission,
     convert::Table,
     error::Outcome,
     lanes::{self, Lane},
@@ -9,9 +9,15 @@ use crate::{
     read::{self, JOBS},
     workers,
 };
-use leasehold_queue::Scope;
+use leasehold_queue::{
+    Scope,
+    admission::Contender,
+    diagnosis::{key_is_full, limits_reached},
+    quota::Quotas,
+};
 use leasehold_types::{JobRef, JobStatus, Timestamp, view::DiagnosisFacts};
 use sqlx::SqliteConnection;
+use std::sync::Arc;
 
 const WORKERS: Table = Table("job_workers");
 /// Jobs that stand before it are counted one by one up to here.
@@ -28,13 +34,27 @@ struct Subject {
     attempt_count: i64,
     available_at: Option<String>,
     due_since: String,
+    owner_user_id: Option<String>,
     concurrency_key: Option<String>,
+}
+
+impl Subject {
+    fn contender(&self) -> Outcome<Contender> {
+        Ok(Contender {
+            tenant: JOBS.parse("tenant_id", &self.tenant_id)?,
+            domain: self.domain.clone(),
+            job_type: self.job_type.clone(),
+            owner: self.owner_user_id.clone(),
+            concurrency_key: self.concurrency_key.clone(),
+        })
+    }
 }
 
 pub(super) async fn facts(
     store: &SqliteStore,
     scope: &Scope,
     job: JobRef,
+    quotas: &Arc<Quotas>,
 ) -> Outcome<Option<DiagnosisFacts>> {
     let mut snapshot = store.read.begin().await?;
     let now = store.clock.now();
@@ -45,13 +65,14 @@ pub(super) async fn facts(
     let inactive = pick::inactive_kinds(&mut snapshot).await?;
     let is_inactive =
         |domain: &str, job_type: &str| inactive.contains(&(domain.to_owned(), job_type.to_owned()));
-    let ahead = if status == JobStatus::Queued {
+    let (mut ahead, mut reached) = (0, Vec::new());
+    if status == JobStatus::Queued {
         let mut lanes = lanes::all(&mut snapshot, Some(&subject.tenant_id)).await?;
         lanes.retain(|lane| !is_inactive(&lane.domain, &lane.job_type));
-        ahead_of(&mut snapshot, &subject, &lanes, now).await?
-    } else {
-        0
-    };
+        ahead = ahead_of(&mut snapshot, &subject, &lanes, now).await?;
+        reached = admission::admission(&mut snapshot, quotas).await?.reached(&subject.contender()?);
+    }
+    let same_key = same_key(&mut snapshot, &subject).await?;
     Ok(Some(DiagnosisFacts {
         status,
         now,
@@ -61,8 +82,8 @@ pub(super) async fn facts(
         queue_draining,
         definition_inactive: is_inactive(&subject.domain, &subject.job_type),
         capable_workers: capable_workers(&mut snapshot, &subject, now).await?,
-        limits_reached: Vec::new(),
-        concurrency_holder: concurrency_holder(&mut snapshot, &subject).await?,
+        limits_reached: limits_reached(&reached),
+        concurrency_holder: same_key.filter(|_| key_is_full(&reached)),
         ahead: ahead.min(AHEAD_CAP),
         ahead_capped: ahead > AHEAD_CAP,
         domain: subject.domain,
@@ -75,7 +96,8 @@ async fn subject(connection: &mut SqliteConnection, number: i64) -> Outcome<Subj
     let subject = sqlx::query_as!(
         Subject,
         r#"SELECT number AS "number!: i64", tenant_id, domain, queue, job_type, status, priority, attempt_count,
-                  available_at, COALESCE(available_at, created_at) AS "due_since!: String", concurrency_key
+                  available_at, COALESCE(available_at, created_at) AS "due_since!: String", owner_user_id,
+                  concurrency_key
            FROM jobs WHERE number = ?1"#,
         number
     )
@@ -119,7 +141,8 @@ async fn capable_workers(
     Ok(capable)
 }
 
-async fn concurrency_holder(connection: &mut SqliteConnection, subject: &Subject) -> Outcome<Option<i64>> {
+/// A running job with the same key, whether or not that matters.
+async fn same_key(connection: &mut SqliteConnection, subject: &Subject) -> Outcome<Option<i64>> {
     let holder = sqlx::query_scalar!(
         r#"SELECT number AS "number!: i64" FROM jobs
            WHERE tenant_id = ?1 AND domain = ?2 AND job_type = ?3 AND concurrency_key = ?4

@@ -18,8 +18,11 @@ const LONGEST_BACKOFF: Duration = Duration::from_secs(10);
 
 /// Claims until `shutdown`; what it claimed runs on.
 pub async fn run(shared: &Arc<Shared>, results: &mpsc::Sender<Done>, shutdown: &CancellationToken) {
-    let selector =
-        Selector { kinds: shared.registry.kinds(), queues: shared.config.queues.clone(), tenant: None };
+    let selector = Selector {
+        kinds: shared.registry.kinds(),
+        queues: shared.config.queues.clone(),
+        ..Selector::default()
+    };
     if selector.kinds.is_empty() {
         // An empty selector means "any": a worker that can run nothing must not ask at all.
         tracing::info!("no commands are known; this worker claims nothing");
@@ -32,16 +35,16 @@ pub async fn run(shared: &Arc<Shared>, results: &mpsc::Sender<Done>, shutdown: &
     while let Some(permits) = free_slots(&slots, shutdown).await {
         let wanted = permits.len();
         let asked = Instant::now();
-        let store = shared.engine.store();
+        let (worker, lease) = (&shared.worker_id, shared.config.lease);
         // Not cancelled by a shutdown: its answer would be lost and its jobs held by nobody.
-        match store.claim(&shared.worker_id, &selector, wanted as u32, shared.config.lease).await {
+        match shared.engine.claim(worker, &selector, wanted as u32, lease).await {
             Ok(jobs) => {
                 backoff = Duration::ZERO;
                 // Fewer than asked for may still not be all there are: only nothing means nothing.
                 let nothing = jobs.is_empty();
                 start_all(shared, results, jobs, permits, asked);
                 if nothing {
-                    wait_for_jobs(&mut wakes, shared.config.poll, shutdown).await;
+                    wait_for_jobs(shared, &mut wakes, shutdown).await;
                 }
             }
             Err(error) => {
@@ -76,7 +79,7 @@ fn start_all(
     asked: Instant,
 ) {
     for (job, permit) in jobs.into_iter().zip(permits) {
-        let running = Arc::new(Running::new(job, asked, &shared.config));
+        let running = Arc::new(Running::new(job, asked, shared.renew_in(), shared.config.lease));
         shared.running.insert(running.clone());
         let (shared, results) = (shared.clone(), results.clone());
         tokio::spawn(async move {
@@ -87,7 +90,7 @@ fn start_all(
     }
 }
 
-async fn wait_for_jobs(wakes: &mut broadcast::Receiver<Wake>, poll: Duration, shutdown: &CancellationToken) {
+async fn wait_for_jobs(shared: &Shared, wakes: &mut broadcast::Receiver<Wake>, shutdown: &CancellationToken) {
     let woken = async {
         loop {
             match wakes.recv().await {
@@ -98,7 +101,8 @@ async fn wait_for_jobs(wakes: &mut broadcast::Receiver<Wake>, poll: Duration, sh
         }
     };
     tokio::select! {
-        _ = timeout(jittered(poll), woken) => {}
+        _ = timeout(jittered(shared.config.poll), woken) => {}
+        () = shared.place_freed.notified() => {}
         () = shutdown.cancelled() => {}
     }
 }

@@ -65,6 +65,7 @@ async fn write_together(shared: &Shared, mut batch: Vec<Done>) -> Vec<Done> {
                     hear(done, answer);
                     shared.running.remove(&done.running);
                 }
+                shared.place_freed.notify_one();
                 return Vec::new();
             }
             Err(error @ StoreError::Database { transient: true, .. }) => {

@@ -33,7 +33,7 @@ pub async fn run(shared: Arc<Shared>, over: CancellationToken) {
         failures = if delivered { 0 } else { (failures + 1).min(8) };
         if failures > 0 {
             // A database that is away is not asked four times a second; short leases are not let slip for it.
-            let pause = (TICK * failures).min(shared.config.renew_every);
+            let pause = (TICK * failures).min(shared.renew_in());
             let _ = timeout(jittered(pause), over.cancelled()).await;
         }
     }
@@ -84,7 +84,8 @@ async fn renew(shared: &Shared, batch: &[Arc<Running>]) -> bool {
         checkpoint: None,
     });
     let asked = Instant::now();
-    let patience = shared.config.renew_every.max(Duration::from_secs(1));
+    // Short enough that there is time to try again.
+    let patience = (shared.config.lease / 4).max(Duration::from_secs(1));
     let answer = timeout(patience, shared.engine.store().renew(renewals.collect())).await;
     match answer {
         Ok(Ok(answers)) => {
@@ -105,8 +106,7 @@ async fn renew(shared: &Shared, batch: &[Arc<Running>]) -> bool {
 fn hear(shared: &Shared, running: &Running, answer: RenewAnswer, asked: Instant) {
     match answer {
         RenewAnswer::Held { cancel_requested } => {
-            let early = 1.0 - rand::random::<f64>() / 10.0;
-            running.renewed(asked, shared.config.renew_every.mul_f64(early), shared.config.lease);
+            running.renewed(asked, shared.renew_in(), shared.config.lease);
             if cancel_requested {
                 running.stop.raise(Stop::Cancelled);
             }

@@ -1,6 +1,5 @@
 //! The jobs this pool holds right now, from the claim until the store has heard how they ended.
 
-use super::PoolConfig;
 use crate::executor::{Ctx, StopSignal};
 use leasehold_queue::params::ClaimedJob;
 use leasehold_types::LeaseId;
@@ -29,8 +28,8 @@ struct LeaseTimes {
 
 impl Running {
     /// `asked` is when the claim was sent: the lease began no earlier.
-    pub fn new(job: ClaimedJob, asked: Instant, config: &PoolConfig) -> Self {
-        let lease = LeaseTimes { renew_at: asked + config.renew_every, ends_at: asked + config.lease };
+    pub fn new(job: ClaimedJob, asked: Instant, renew_in: Duration, lease: Duration) -> Self {
+        let lease = LeaseTimes { renew_at: asked + renew_in, ends_at: asked + lease };
         Self { job, stop: StopSignal::default(), ctx: OnceLock::new(), lease: Mutex::new(lease) }
     }
 

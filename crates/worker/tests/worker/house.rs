@@ -3,7 +3,7 @@
 use leasehold_queue::{Clock, Engine, EngineConfig, Scope, Store, engine::EnqueueRequest, transition::Rules};
 use leasehold_store_sqlite::{Options, SqliteStore};
 use leasehold_types::{
-    JobRef, LogStream, Source, TenantId,
+    JobRef, LogStream, Source, TenantId, TenantLimits,
     view::{AttemptView, JobDetail},
 };
 use leasehold_worker::{CommandBook, Pool, PoolConfig, Registry};
@@ -68,6 +68,12 @@ impl House {
     pub async fn enqueue(&self, key: &str, payload: Value) -> i64 {
         let request = EnqueueRequest::new(key, payload, Source::Manual);
         self.engine.enqueue(&self.scope, self.tenant, request).await.unwrap().job.number
+    }
+
+    /// How many jobs of the tenant may run at a time.
+    pub async fn limit_tenant(&self, jobs: i64) {
+        let limits = TenantLimits { max_in_flight: Some(jobs), ..TenantLimits::default() };
+        self.engine.store().set_tenant_limits(&self.scope, self.tenant, limits).await.unwrap();
     }
 
     pub async fn job(&self, number: i64) -> JobDetail {

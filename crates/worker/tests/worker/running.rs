@@ -2,7 +2,9 @@
 
 use crate::house::{House, lines};
 use leasehold_types::{AttemptOutcome, JobStatus, LogStream};
+use leasehold_worker::PoolConfig;
 use serde_json::json;
+use std::time::Duration;
 
 const BOOK: &str = r#"
 [commands.greet]
@@ -26,6 +28,22 @@ args = ["-c", "echo '::error code=source_gone class=rate_limited retryable=false
 program = "/nowhere/at/all"
 max_attempts = 1
 "#;
+
+/// Looking for jobs once a minute would take minutes for these.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_place_freed_under_a_limit_is_taken_at_once() {
+    let house = House::with_commands(BOOK).await;
+    house.limit_tenant(1).await;
+    let mut numbers = Vec::new();
+    for name in ["a", "b", "c", "d"] {
+        numbers.push(house.enqueue("greet", json!({ "name": name })).await);
+    }
+    let worker = house.start(PoolConfig { poll: Duration::from_secs(60), ..House::config() });
+    for number in numbers {
+        assert_eq!(house.finished(number).await.row.status, JobStatus::Completed);
+    }
+    worker.stop().await;
+}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_command_completes_with_log_progress_and_result() {

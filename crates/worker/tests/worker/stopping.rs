@@ -104,6 +104,7 @@ async fn a_shutdown_hands_running_jobs_back_without_costing_an_attempt() {
     let job = house.job(number).await;
     assert_eq!(job.row.status, JobStatus::Queued);
     assert_eq!(job.attempts[0].outcome, AttemptOutcome::Released);
+    assert!(house.engine.claims_frozen(), "an ending process takes nothing new");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -111,7 +112,7 @@ async fn a_lost_lease_kills_at_once_and_its_result_is_dropped() {
     let house = house("300").await;
     let mut config = House::config();
     config.lease = Duration::from_secs(30);
-    config.renew_every = Duration::from_millis(300);
+    config.renewal.every = Duration::from_secs(1);
     let worker = house.start(config);
     let (number, pids) = family(&house).await;
     // Another hand takes the job away: as if this worker had not been heard of for too long.

@@ -8,12 +8,16 @@ use leasehold_types::{JobStatus, Timestamp};
 
 use super::super::bench::rules;
 
+/// How many jobs of one concurrency key may run at a time.
+pub const MAX_PER_KEY: usize = 2;
+
 #[derive(Clone, Debug)]
 pub struct ModelJob {
     pub number: i64,
     pub status: JobStatus,
     pub priority: i32,
     pub dedupe_key: Option<String>,
+    pub concurrency_key: Option<String>,
     pub created_at: Timestamp,
     pub available_at: Option<Timestamp>,
     pub attempt_count: i32,
@@ -32,6 +36,8 @@ pub struct ModelJob {
 #[derive(Default)]
 pub struct Model {
     pub jobs: Vec<ModelJob>,
+    /// How many may run at a time.
+    pub max_in_flight: Option<usize>,
 }
 
 impl Model {
@@ -51,6 +57,7 @@ impl Model {
             status: JobStatus::Queued,
             priority: new.priority,
             dedupe_key: new.dedupe_key.clone(),
+            concurrency_key: new.concurrency_key.clone(),
             created_at: now,
             available_at: new.available_at,
             attempt_count: 0,
@@ -72,7 +79,17 @@ impl Model {
         let due = |j: &&ModelJob| j.status == JobStatus::Queued && j.available_at.is_none_or(|at| at <= now);
         let mut ready: Vec<_> = self.jobs.iter().filter(due).collect();
         ready.sort_by_key(|j| (j.priority, j.available_at.unwrap_or(j.created_at), j.number));
-        ready.into_iter().take(n).map(|j| j.number).collect()
+        let mut running: Vec<_> = self.jobs.iter().filter(|j| j.status == JobStatus::Processing).collect();
+        let before = running.len();
+        for job in ready {
+            let of_key = running.iter().filter(|r| r.concurrency_key == job.concurrency_key).count();
+            let key_is_full = job.concurrency_key.is_some() && of_key >= MAX_PER_KEY;
+            let tenant_is_full = self.max_in_flight.is_some_and(|max| running.len() >= max);
+            if !key_is_full && !tenant_is_full && running.len() - before < n {
+                running.push(job);
+            }
+        }
+        running[before..].iter().map(|j| j.number).collect()
     }
 
     pub fn job(&mut self, number: i64) -> &mut ModelJob {

@@ -22,6 +22,7 @@ impl Run {
             80..86 => self.cancel().await,
             86..90 => self.requeue().await,
             90..94 => self.reclaim().await,
+            94..96 => self.limit().await,
             _ => self.let_time_pass(),
         }
     }
@@ -33,12 +34,17 @@ impl Run {
     async fn create(&mut self) {
         let now = self.bench.clock.now();
         let delay = [0, 0, 0, 3, 20][self.dice(5)];
+        // Jobs of one kind wait for their key.
+        let keyed = self.dice(3) == 0;
+        let kind = if keyed { &self.keyed } else { &self.bench.definition };
+        let plain = new_job(self.tenant, kind);
         let new = NewJob {
             priority: [1, 100, 100, 900][self.dice(4)],
             max_attempts: [1, 2, 3, 10][self.dice(4)],
             available_at: (delay > 0).then(|| now.plus_secs(delay)),
             dedupe_key: (self.dice(4) == 0).then(|| format!("key{}", self.dice(2))),
-            ..new_job(self.tenant, &self.bench.definition)
+            concurrency_key: keyed.then(|| format!("doc{}", self.dice(2))),
+            ..plain
         };
         let expected = self.model.active_with_key(new.dedupe_key.as_deref());
         let made = self.bench.create(new.clone()).await;
@@ -171,6 +177,12 @@ impl Run {
                 self.model.job(number).available_at = Some(at);
             }
         }
+    }
+
+    async fn limit(&mut self) {
+        let limit = [None, Some(1), Some(2), Some(4)][self.dice(4)];
+        self.bench.limit_tenant(self.tenant, limit).await;
+        self.model.max_in_flight = limit.map(|max| max as usize);
     }
 
     fn let_time_pass(&mut self) {

@@ -2,7 +2,7 @@
 
 use super::{Keeper, ended};
 use crate::{
-    conformance::bench::{Bench, NOW, definition, new_job},
+    conformance::bench::{Bench, NOW, definition, in_flight, new_job},
     diagnosis::explain,
     params::{Heartbeat, NewJob, QueueControl},
     scope::Scope,
@@ -29,7 +29,13 @@ async fn beat(b: &Bench, worker: &str, lane: &str, command: &str) {
 }
 
 async fn facts(b: &Bench, keeper: &Keeper, number: i64) -> DiagnosisFacts {
-    keeper.diagnosis(&b.ann(), JobRef::Number(number)).await.unwrap().expect("the job is Ann's")
+    facts_under(b, keeper, number, &[]).await
+}
+
+/// With these quotas for running jobs.
+async fn facts_under(b: &Bench, keeper: &Keeper, number: i64, quotas: &[(&str, i64)]) -> DiagnosisFacts {
+    let quotas = in_flight(quotas);
+    keeper.diagnosis(&b.ann(), JobRef::Number(number), &quotas).await.unwrap().expect("the job is Ann's")
 }
 
 /// What stands in the job's way, given that a worker could run it.
@@ -50,7 +56,7 @@ pub async fn a_job_with_nothing_in_its_way_is_next(b: Bench, keeper: Keeper) {
     assert_eq!((facts.domain.as_str(), facts.queue.as_str()), ("commands", "default"));
     assert_eq!((facts.job_type.as_str(), facts.now), ("import", NOW));
     assert_eq!((facts.ahead, facts.ahead_capped, facts.capable_workers), (0, false, 1));
-    let by_id = keeper.diagnosis(&b.ann(), JobRef::Id(made.id)).await.unwrap();
+    let by_id = keeper.diagnosis(&b.ann(), JobRef::Id(made.id), &in_flight(&[])).await.unwrap();
     assert_eq!(by_id, Some(facts));
 }
 
@@ -121,11 +127,43 @@ pub async fn a_held_concurrency_key_is_named(b: Bench, keeper: Keeper) {
     let holder = b.create(keyed("k")).await.number;
     assert_eq!(b.claim_numbers(1).await, [holder]);
     let number = b.create(keyed("k")).await.number;
+    assert_eq!(facts(&b, &keeper, number).await.concurrency_holder, None, "the key is not limited");
+    b.limit_kind(|limits| limits.max_active_per_key = Some(1)).await;
     assert_eq!(codes(&served(&b, &keeper, number).await), ["concurrency_key"]);
     assert_eq!(facts(&b, &keeper, number).await.concurrency_holder, Some(holder));
     let other = b.create(keyed("other")).await.number;
     assert_eq!(facts(&b, &keeper, other).await.concurrency_holder, None);
     assert_eq!(facts(&b, &keeper, holder).await.concurrency_holder, None, "it does not wait for itself");
+}
+
+pub async fn every_limit_that_is_reached_is_named(b: Bench, keeper: Keeper) {
+    let of_ann = || NewJob { owner_user_id: Some("ann".into()), ..b.job(b.a) };
+    b.create(of_ann()).await;
+    assert_eq!(b.claim(1).await.len(), 1);
+    let number = b.create(of_ann()).await.number;
+    b.limit_tenant(b.a, Some(1)).await;
+    b.limit_kind(|limits| (limits.max_in_flight, limits.max_in_flight_per_tenant) = (Some(1), Some(1))).await;
+    assert!(b.claim(1).await.is_empty());
+    let named = |facts: DiagnosisFacts| -> Vec<_> {
+        facts.limits_reached.into_iter().map(|limit| (limit.what, limit.used, limit.max)).collect()
+    };
+    let reached = |what: &str| (what.to_owned(), 1, 1);
+    let stored = [reached("This tenant"), reached("“import”"), reached("“import” in this tenant")];
+    assert_eq!(named(facts(&b, &keeper, number).await), stored);
+    assert_eq!(codes(&served(&b, &keeper, number).await), ["limit_reached"; 3]);
+    b.limit_tenant(b.a, None).await;
+    b.limit_kind(|_| {}).await;
+    assert!(named(facts(&b, &keeper, number).await).is_empty());
+    for (quota, what) in [
+        ("", "This installation"),
+        ("_COMMANDS", "The domain “commands”"),
+        ("_USER_ANN", "The owner “ann”"),
+        ("_COMMANDS_USER_ANN", "The owner “ann” in “commands”"),
+    ] {
+        assert_eq!(named(facts_under(&b, &keeper, number, &[(quota, 1)]).await), [reached(what)]);
+        assert!(b.claim_under(&[(quota, 1)], 1).await.is_empty(), "a claim agrees about {what}");
+    }
+    assert_eq!(b.claim_under(&[("_USER_ANN", 2)], 1).await, [number]);
 }
 
 pub async fn jobs_ahead_are_counted_in_claim_order(b: Bench, keeper: Keeper) {
@@ -174,6 +212,6 @@ pub async fn a_job_that_is_not_waiting_has_no_causes(b: Bench, keeper: Keeper) {
 
 pub async fn a_foreign_job_is_not_explained(b: Bench, keeper: Keeper) {
     let number = b.create(b.job(b.a)).await.number;
-    assert_eq!(keeper.diagnosis(&b.bob(), JobRef::Number(number)).await.unwrap(), None);
-    assert_eq!(keeper.diagnosis(&b.ann(), JobRef::Number(999_999)).await.unwrap(), None);
+    assert_eq!(keeper.diagnosis(&b.bob(), JobRef::Number(number), &in_flight(&[])).await.unwrap(), None);
+    assert_eq!(keeper.diagnosis(&b.ann(), JobRef::Number(999_999), &in_flight(&[])).await.unwrap(), None);
 }
