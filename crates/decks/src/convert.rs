@@ -33,6 +33,7 @@ mod quote;
 mod reader;
 mod slides;
 mod source;
+mod table;
 
 pub use normal::normalize;
 pub use outline::{Preview, PreviewSlide, preview};

@@ -2,7 +2,7 @@
 //!
 //! [`paginate`] cuts what does not fit into continued slides; [`compose`] then gives each part of a slide its place.
 
-use crate::model::{Marker, Run};
+use crate::model::{Align, Marker, Run};
 use crate::text::metrics::Face;
 use crate::theme::Colour;
 
@@ -96,7 +96,7 @@ pub enum Role {
 pub struct TextBox {
     pub role: Role,
     pub rect: Rect,
-    pub centred: bool,
+    pub align: Align,
     pub paragraphs: Vec<Paragraph>,
 }
 
@@ -129,6 +129,8 @@ pub struct CodeBox {
 #[derive(Debug, Clone, PartialEq)]
 pub struct TableBox {
     pub rect: Rect,
+    /// Of the columns; those it does not name are at the left.
+    pub align: Vec<Align>,
     pub columns: Vec<f32>,
     /// The first is the header.
     pub rows: Vec<TableRow>,

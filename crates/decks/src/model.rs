@@ -81,6 +81,9 @@ pub enum Block {
         text: String,
     },
     Table {
+        /// Of the columns; all at the left if it is missing.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        align: Vec<Align>,
         header: Vec<Cell>,
         rows: Vec<Vec<Cell>>,
     },
@@ -95,6 +98,15 @@ pub enum Block {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         source: Option<String>,
     },
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Align {
+    #[default]
+    Left,
+    Center,
+    Right,
 }
 
 /// The text of one table cell.

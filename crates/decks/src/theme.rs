@@ -41,7 +41,7 @@ pub const CODE_PADDING: f32 = 16.0;
 pub const CELL_PADDING_X: f32 = 10.0;
 pub const CELL_PADDING_Y: f32 = 7.0;
 pub const QUOTE_INSET: f32 = 24.0;
-pub const LIST_INDENT: f32 = 30.0;
+pub const LIST_INDENT: f32 = 28.0;
 
 impl Colour {
     #[must_use]

@@ -73,7 +73,7 @@ pub fn block_lines(block: &Block) -> Vec<String> {
             })
             .collect(),
         Block::Code { text, .. } => text.lines().map(str::to_owned).collect(),
-        Block::Table { header, rows } => {
+        Block::Table { header, rows, .. } => {
             let rows = std::iter::once(header).chain(rows);
             rows.map(|row| row.iter().map(|cell| plain_text(cell)).collect::<Vec<_>>().join(" | ")).collect()
         }

@@ -5,8 +5,9 @@ use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, T
 use super::html;
 use super::inline::{Inline, shortened};
 use super::quote;
+use super::table::TableReader;
 use crate::error::DeckError;
-use crate::model::{Block, Cell, ListItem, MAX_LIST_LEVEL, Marker, Run, plain_text};
+use crate::model::{Block, ListItem, MAX_LIST_LEVEL, Marker, Run, plain_text};
 use crate::text::clean;
 use crate::watch::{Watch, tell};
 
@@ -47,8 +48,7 @@ struct Reader {
     quoted: Vec<Vec<Run>>,
     code: Option<(Option<String>, String)>,
     html: Option<String>,
-    table: Option<(Vec<Cell>, Vec<Vec<Cell>>)>,
-    row: Vec<Cell>,
+    table: Option<TableReader>,
 }
 
 impl Reader {
@@ -98,9 +98,9 @@ impl Reader {
                 self.flush_text();
                 self.marker = Some(self.next_marker());
             }
-            Tag::Table(_) => {
+            Tag::Table(align) => {
                 self.break_out();
-                self.table = Some((Vec::new(), Vec::new()));
+                self.table = Some(TableReader::new(&align));
             }
             Tag::Strong => self.inline.bold(true),
             Tag::Emphasis => self.inline.italic(true),
@@ -132,9 +132,12 @@ impl Reader {
             }
             TagEnd::TableCell => {
                 let cell = self.inline.take().unwrap_or_default();
-                self.row.push(cell);
+                self.table.iter_mut().for_each(|table| table.cell(cell.clone()));
             }
-            TagEnd::TableHead | TagEnd::TableRow => self.finish_row(tag == TagEnd::TableHead),
+            TagEnd::TableHead | TagEnd::TableRow => {
+                let is_header = tag == TagEnd::TableHead;
+                self.table.iter_mut().for_each(|table| table.finish_row(is_header));
+            }
             TagEnd::Table => self.finish_table(),
             TagEnd::Strong => self.inline.bold(false),
             TagEnd::Emphasis => self.inline.italic(false),
@@ -236,21 +239,8 @@ impl Reader {
         }
     }
 
-    fn finish_row(&mut self, is_header: bool) {
-        let mut row = std::mem::take(&mut self.row);
-        let Some((header, rows)) = &mut self.table else { return };
-        if is_header {
-            *header = row;
-        } else {
-            row.resize(header.len(), Vec::new());
-            rows.push(row);
-        }
-    }
-
     fn finish_table(&mut self) {
-        if let Some((header, rows)) = self.table.take().filter(|(header, _)| !header.is_empty()) {
-            self.pieces.push(Piece::Block(Block::Table { header, rows }));
-        }
+        self.pieces.extend(self.table.take().and_then(TableReader::finished).map(Piece::Block));
     }
 }
 

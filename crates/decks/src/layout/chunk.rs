@@ -25,13 +25,17 @@ pub fn chunks(block: Block) -> Vec<Block> {
             .into_iter()
             .map(|text| Block::Code { language: language.clone(), text })
             .collect(),
-        Block::Table { header, rows } => {
+        Block::Table { align, header, rows } => {
             let rows: Vec<Vec<Cell>> = rows.into_iter().flat_map(row_chunks).collect();
             if rows.is_empty() {
-                return vec![Block::Table { header, rows }];
+                return vec![Block::Table { align, header, rows }];
             }
             rows.chunks(ROWS)
-                .map(|rows| Block::Table { header: header.clone(), rows: rows.to_vec() })
+                .map(|rows| Block::Table {
+                    align: align.clone(),
+                    header: header.clone(),
+                    rows: rows.to_vec(),
+                })
                 .collect()
         }
         Block::Quote { paragraphs, attribution } => quote_chunks(paragraphs, attribution),

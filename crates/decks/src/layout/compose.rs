@@ -1,14 +1,14 @@
 //! Giving each part of a fitting slide its place.
 
 use super::measure::{
-    IMAGE_HEIGHT, code_lines, column_height, gap_before, height, paragraphs, plain, stacked,
+    IMAGE_HEIGHT, code_lines, column_height, gap, gap_before, height, is_text, paragraphs, plain, stacked,
 };
 use super::scale::{is_continued, largest_fitting};
 use super::table::table_box;
 use super::title::{SUBTITLE_BOTTOM, SUBTITLE_TOP, TITLE_BASE, body_room, body_top, heading, heading_top};
 use super::tone::{Tone, spaced};
-use super::{CodeBox, Element, Page, PageKind, Paragraph, Rect, Role, TextBox};
-use crate::model::{Block, Deck, Layout, Run, Slide};
+use super::{CodeBox, Element, Page, PageKind, Paragraph, Rect, Role, TableBox, TextBox};
+use crate::model::{Align, Block, Deck, Layout, Run, Slide};
 use crate::text::metrics::Face;
 use crate::theme::{COLUMN_GAP, COLUMN_WIDTH, CONTENT_WIDTH, INK_SOFT, MARGIN, QUOTE_INSET, SUBTITLE_WIDTH};
 
@@ -105,7 +105,7 @@ fn slide_heading(slide: &Slide) -> Vec<Element> {
 }
 
 fn text_box(role: Role, rect: Rect, paragraphs: Vec<Paragraph>) -> TextBox {
-    TextBox { role, rect, centred: false, paragraphs }
+    TextBox { role, rect, align: Align::Left, paragraphs }
 }
 
 #[derive(Clone, Copy)]
@@ -122,12 +122,11 @@ impl Column {
         let mut elements = Vec::new();
         let mut role = self.role;
         let mut y = top;
-        let is_text = |block: &Block| {
-            matches!(block, Block::Paragraph { .. } | Block::Subheading { .. } | Block::List { .. })
-        };
+        let mut above = None;
         // Text blocks under one another share a box, so that they can be edited as one.
         for group in blocks.chunk_by(|a, b| is_text(a) && is_text(b)) {
-            y += if elements.is_empty() { 0.0 } else { gap_before(&group[0], &self.tone) };
+            y += gap(above, &group[0], &self.tone);
+            above = group.last();
             let element = if is_text(&group[0]) {
                 let used = std::mem::replace(&mut role, Role::Extra);
                 self.text(group, used, y)
@@ -165,7 +164,10 @@ impl Column {
                 size: self.tone.code,
                 leading: self.tone.code_leading(),
             }),
-            Block::Table { header, rows } => Element::Table(table_box(header, rows, &self.tone, x, y)),
+            Block::Table { align, header, rows } => {
+                let table = table_box(header, rows, &self.tone, x, y);
+                Element::Table(TableBox { align: align.clone(), ..table })
+            }
             Block::Image { alt, source } => {
                 let rect = Rect { x, y, width, height: self.image_height };
                 Element::Image { rect, text: image_text(alt, source.as_deref(), rect) }
@@ -191,5 +193,5 @@ fn image_text(alt: &str, source: Option<&str>, frame: Rect) -> TextBox {
     let height = stacked(&lines, width);
     let y = frame.y + ((frame.height - height) / 2.0).max(0.0);
     let rect = Rect { x: frame.x + 40.0, y, width, height };
-    TextBox { role: Role::Extra, rect, centred: true, paragraphs: lines }
+    TextBox { role: Role::Extra, rect, align: Align::Center, paragraphs: lines }
 }

@@ -1,13 +1,13 @@
 //! Cutting a block in two: what still fits, and what goes to the next slide.
 
 use super::Paragraph;
-use super::measure::{code_lines, height, item_paragraph, paragraph_height, paragraphs};
+use super::measure::{code_lines, item_paragraph, paragraph_height, paragraphs};
 use super::table::Grid;
 use super::title::in_points;
 use super::tone::{Tone, Type};
 use crate::model::{Block, Cell, ListItem, Marker, Run};
 use crate::text::wrap::{unwrap, wrap};
-use crate::theme::{CODE_PADDING, QUOTE_INSET};
+use crate::theme::{CELL_PADDING_Y, CODE_PADDING, QUOTE_INSET};
 
 /// The space there is, and whether it is a whole slide's: then even an ugly cut is better than none.
 #[derive(Debug, Clone, Copy)]
@@ -18,6 +18,9 @@ pub struct Room {
 
 /// Paragraphs of a quote.
 type Texts = Vec<Vec<Run>>;
+
+/// Rows of a table.
+type Rows = Vec<Vec<Cell>>;
 
 /// Nothing, if no sensible part of the block fits.
 pub fn split(block: &Block, tone: &Tone, room: Room) -> Option<(Block, Block)> {
@@ -39,7 +42,12 @@ pub fn split(block: &Block, tone: &Tone, room: Room) -> Option<(Block, Block)> {
             let code = |text| Block::Code { language: language.clone(), text };
             Some((code(head), code(tail)))
         }
-        Block::Table { header, rows } => split_table(header, rows, tone, room),
+        Block::Table { align, header, rows } => {
+            let table =
+                |rows: Vec<Vec<Cell>>| Block::Table { align: align.clone(), header: header.clone(), rows };
+            let (head, tail) = split_table(header, rows, tone, room)?;
+            Some((table(head), table(tail)))
+        }
         Block::Quote { paragraphs, attribution } if room.is_whole => {
             let (head, tail) = split_quote(paragraphs, tone, room)?;
             let head = Block::Quote { paragraphs: head, attribution: None };
@@ -119,7 +127,9 @@ fn split_code(text: &str, tone: &Tone, room: Room) -> Option<(String, String)> {
     }
     let least = if room.is_whole { 1 } else { 4 };
     if keep >= least && keep < lines.len() {
-        return Some((lines[..keep].join("\n"), lines[keep..].join("\n")));
+        // Empty lines at the cut would only be a gap at an edge.
+        let (head, tail) = (lines[..keep].join("\n"), lines[keep..].join("\n"));
+        return Some((head.trim_end_matches('\n').to_owned(), tail.trim_start_matches('\n').to_owned()));
     }
     let first = lines.first().filter(|_| room.is_whole && keep == 0)?;
     let parts = code_lines(first, tone.code, tone.width);
@@ -133,10 +143,10 @@ fn split_code(text: &str, tone: &Tone, room: Room) -> Option<(String, String)> {
     Some((parts[..keep].concat(), tail.collect::<Vec<_>>().join("\n")))
 }
 
-fn split_table(header: &[Cell], rows: &[Vec<Cell>], tone: &Tone, room: Room) -> Option<(Block, Block)> {
-    let table = |rows: &[Vec<Cell>]| Block::Table { header: header.to_vec(), rows: rows.to_vec() };
-    let least = if room.is_whole { 1 } else { 3 };
+fn split_table(header: &[Cell], rows: &[Vec<Cell>], tone: &Tone, room: Room) -> Option<(Rows, Rows)> {
     // Fewer rows may want other columns, so that each cut is measured anew.
+    let fits = |rows: &[Vec<Cell>]| Grid::new(header, rows, tone).height(header, rows) <= room.height;
+    let least = if room.is_whole { 1 } else { 3 };
     let grid = Grid::new(header, rows, tone);
     let mut used = grid.row_height(header, true);
     let most = rows.iter().take_while(|row| {
@@ -144,21 +154,27 @@ fn split_table(header: &[Cell], rows: &[Vec<Cell>], tone: &Tone, room: Room) -> 
         used <= room.height
     });
     let most = most.count().min(rows.len().saturating_sub(1));
-    let keep = (least..=most).rev().find(|keep| height(&table(&rows[..*keep]), tone) <= room.height);
-    if let Some(keep) = keep {
-        return Some((table(&rows[..keep]), table(&rows[keep..])));
+    if let Some(keep) = (least..=most).rev().find(|keep| fits(&rows[..*keep])) {
+        return Some((rows[..keep].to_vec(), rows[keep..].to_vec()));
     }
-    let first = rows.first().filter(|_| room.is_whole)?;
-    let whole: Vec<_> = first.iter().enumerate().map(|(at, cell)| grid.cell_lines(at, cell, false)).collect();
+    let free = room.height - grid.row_height(header, true) - 2.0 * CELL_PADDING_Y;
+    let (head, tail) = split_row(rows.first().filter(|_| room.is_whole)?, &grid, free, &fits)?;
+    Some((vec![head], [&[tail], &rows[1..]].concat()))
+}
+
+/// A row that is taller than a slide goes on in another row.
+fn split_row(
+    row: &[Cell],
+    grid: &Grid,
+    free: f32,
+    fits: &dyn Fn(&[Vec<Cell>]) -> bool,
+) -> Option<(Vec<Cell>, Vec<Cell>)> {
+    let whole: Vec<_> = row.iter().enumerate().map(|(at, cell)| grid.cell_lines(at, cell, false)).collect();
     let tallest = whole.iter().map(Vec::len).max()?;
     let cut = |lines: usize| -> (Vec<Cell>, Vec<Cell>) {
-        whole
-            .iter()
-            .map(|cell| cell.split_at(lines.min(cell.len())))
-            .map(|(a, b)| (unwrap(a), unwrap(b)))
-            .unzip()
+        let halves = whole.iter().map(|cell| cell.split_at(lines.min(cell.len())));
+        halves.map(|(head, tail)| (unwrap(head), unwrap(tail))).unzip()
     };
-    let lines = (1..tallest).rev().find(|lines| height(&table(&[cut(*lines).0]), tone) <= room.height)?;
-    let (head, tail) = cut(lines);
-    Some((table(&[head]), table(&[&[tail], &rows[1..]].concat())))
+    let most = (1..tallest).take_while(|lines| in_points(*lines) * grid.leading <= free).count();
+    (1..=most).rev().map(cut).find(|(head, _)| fits(std::slice::from_ref(head)))
 }

@@ -12,7 +12,21 @@ use crate::theme::{CODE_PADDING, INK, INK_SOFT, LIST_INDENT, QUOTE_INSET};
 pub const IMAGE_HEIGHT: f32 = 240.0;
 const GAP: f32 = 16.0;
 
-/// The space a block keeps from the one above it.
+/// The space between a block and the one above it; none at the top.
+pub fn gap(above: Option<&Block>, block: &Block, tone: &Tone) -> f32 {
+    match above {
+        None => 0.0,
+        Some(above) if is_text(above) => gap_before(block, tone),
+        Some(_) => gap_before(block, tone).max(GAP * tone.scale),
+    }
+}
+
+/// Nothing but paragraphs, one under the other.
+pub fn is_text(block: &Block) -> bool {
+    matches!(block, Block::Paragraph { .. } | Block::Subheading { .. } | Block::List { .. })
+}
+
+/// The space a block asks for above itself.
 pub fn gap_before(block: &Block, tone: &Tone) -> f32 {
     let gap = match block {
         Block::Paragraph { .. } | Block::List { .. } => 10.0,
@@ -32,7 +46,7 @@ pub fn height(block: &Block, tone: &Tone) -> f32 {
             in_points(code_lines(text, tone.code, tone.width).len()) * tone.code_leading()
                 + 2.0 * CODE_PADDING
         }
-        Block::Table { header, rows } => Grid::new(header, rows, tone).height(header, rows),
+        Block::Table { header, rows, .. } => Grid::new(header, rows, tone).height(header, rows),
         Block::Image { .. } => IMAGE_HEIGHT,
     }
 }
@@ -50,7 +64,7 @@ pub fn paragraph_height(paragraph: &Paragraph, width: f32) -> f32 {
 
 /// Blocks under one another.
 pub fn column_height(blocks: &[Block], tone: &Tone) -> f32 {
-    let gaps: f32 = blocks.iter().skip(1).map(|block| gap_before(block, tone)).sum();
+    let gaps: f32 = blocks.windows(2).map(|pair| gap(Some(&pair[0]), &pair[1], tone)).sum();
     gaps + blocks.iter().map(|block| height(block, tone)).sum::<f32>()
 }
 

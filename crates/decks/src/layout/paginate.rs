@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use super::arrange::layout_for;
 use super::chunk::{chunks, join};
 use super::fit::{Room, split};
-use super::measure::{gap_before, height};
+use super::measure::{gap, height};
 use super::table::Grid;
 use super::title::{SUBTITLE_BOTTOM, SUBTITLE_TOP, body_room};
 use super::tone::Tone;
@@ -56,7 +56,7 @@ fn title_pages(slide: Slide) -> Vec<Slide> {
     let tone = Tone::of(Layout::Title, SUBTITLE_WIDTH);
     let (mut kept, mut used) = (0, 0.0);
     while let Some(block @ Block::Paragraph { .. }) = blocks.get(kept) {
-        used += height(block, &tone) + if kept == 0 { 0.0 } else { gap_before(block, &tone) };
+        used += height(block, &tone) + gap(blocks[..kept].last(), block, &tone);
         if used > SUBTITLE_BOTTOM - SUBTITLE_TOP {
             break;
         }
@@ -153,7 +153,8 @@ fn pages(blocks: Vec<Block>, tone: &Tone, room: &dyn Fn(usize) -> f32) -> Vec<Ve
     while let Some((index, block)) = queue.pop_front() {
         let is_empty = filling.page().is_empty();
         let at = filling.pages.len() - 1;
-        let above = if is_empty { 0.0 } else { filling.used + gap_before(&block, tone) };
+        let last = filling.page().last().map(|(_, last)| last);
+        let above = gap(last, &block, tone) + if is_empty { 0.0 } else { filling.used };
         let tall = height(&block, tone);
         let free = room(at) - above;
         if tall <= free {
@@ -189,10 +190,10 @@ fn moves_whole(block: &Block) -> bool {
 /// A header that would fill a third of every slide becomes the first row.
 fn with_low_header(block: Block, tone: &Tone, room: f32) -> Block {
     match block {
-        Block::Table { header, mut rows } if is_tall(&header, &rows, tone, room) => {
+        Block::Table { align, header, mut rows } if is_tall(&header, &rows, tone, room) => {
             let empty = vec![Vec::new(); header.len()];
             rows.insert(0, header);
-            Block::Table { header: empty, rows }
+            Block::Table { align, header: empty, rows }
         }
         other => other,
     }

@@ -58,7 +58,7 @@ pub fn table_box(header: &[Cell], rows: &[Vec<Cell>], tone: &Tone, x: f32, y: f3
     let rows: Vec<TableRow> = std::iter::once(head).chain(body).collect();
     let height = rows.iter().map(|row| row.height).sum();
     let rect = Rect { x, y, width: tone.width, height };
-    TableBox { rect, columns: grid.columns, rows, size: grid.size, leading: grid.leading }
+    TableBox { rect, align: Vec::new(), columns: grid.columns, rows, size: grid.size, leading: grid.leading }
 }
 
 fn widest_line(cell: &[Run], face: Face) -> f32 {

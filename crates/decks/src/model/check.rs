@@ -56,7 +56,12 @@ fn check_block(block: &Block) -> Result<(), DeckError> {
             }
             check_links(&item.text)
         }),
-        Block::Table { header, rows } => check_table(header, rows),
+        Block::Table { align, header, rows } => {
+            if !align.is_empty() && align.len() != header.len() {
+                return Err(DeckError::Invalid("`align` needs one entry for each column".to_owned()));
+            }
+            check_table(header, rows)
+        }
         Block::Quote { paragraphs, attribution } => {
             check_label("attribution", attribution.as_ref())?;
             paragraphs.iter().try_for_each(|text| check_links(text))
@@ -132,7 +137,7 @@ mod tests {
 
     #[test]
     fn a_ragged_table_is_refused() {
-        let table = Block::Table { header: vec![vec![], vec![]], rows: vec![vec![vec![]]] };
+        let table = Block::Table { align: vec![], header: vec![vec![], vec![]], rows: vec![vec![vec![]]] };
         let error = deck(vec![Slide::default(), slide(table)]).check().unwrap_err();
         assert_eq!(error.to_string(), "slide 2: a table of 2 columns has a row of 1 cells");
     }

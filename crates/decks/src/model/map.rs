@@ -39,7 +39,8 @@ fn map_block(block: &Block, change: &dyn Fn(&str) -> String) -> Block {
         Block::Code { language, text } => {
             Block::Code { language: language.as_deref().map(change), text: change(text) }
         }
-        Block::Table { header, rows } => Block::Table {
+        Block::Table { align, header, rows } => Block::Table {
+            align: align.clone(),
             header: header.iter().map(runs).collect(),
             rows: rows.iter().map(|row| row.iter().map(runs).collect()).collect(),
         },

@@ -2,7 +2,7 @@
 
 use super::DrawnPage;
 use super::canvas::Canvas;
-use super::lines::{baseline, text_box};
+use super::lines::{baseline, shift, text_box};
 use crate::error::DeckError;
 use crate::layout::{CodeBox, Element, Page, PageKind, Rect, TableBox, short_footer};
 use crate::model::Run;
@@ -108,11 +108,14 @@ fn draw_table(canvas: &mut Canvas, table: &TableBox) {
             canvas.fill(Rect { y, height: row.height, ..table.rect }, SUNKEN);
         }
         let mut x = table.rect.x;
-        for (cell, width) in row.cells.iter().zip(&table.columns) {
+        for (column, (cell, width)) in row.cells.iter().zip(&table.columns).enumerate() {
+            let align = table.align.get(column).copied().unwrap_or_default();
+            let inside = (width - 2.0 * CELL_PADDING_X).max(1.0);
             let mut top = y + CELL_PADDING_Y;
-            for line in wrap(cell, face, (width - 2.0 * CELL_PADDING_X).max(1.0)) {
+            for line in wrap(cell, face, inside) {
+                let x = x + CELL_PADDING_X + shift(align, inside - line.width);
                 let colour = if is_header { INK_SOFT } else { INK };
-                canvas.line(&line.runs, face, colour, x + CELL_PADDING_X, baseline(top, table.leading, face));
+                canvas.line(&line.runs, face, colour, x, baseline(top, table.leading, face));
                 top += table.leading;
             }
             x += width;

@@ -2,7 +2,7 @@
 
 use super::canvas::Canvas;
 use crate::layout::{Paragraph, TextBox};
-use crate::model::{Marker, Run};
+use crate::model::{Align, Marker, Run};
 use crate::text::metrics::Face;
 use crate::text::wrap::wrap;
 use crate::theme::ACCENT;
@@ -25,11 +25,20 @@ fn paragraph_at(canvas: &mut Canvas, paragraph: &Paragraph, text: &TextBox, top:
         if index == 0 {
             marker(canvas, paragraph, left - paragraph.hanging, base);
         }
-        let shift = if text.centred { (width - line.width) / 2.0 } else { 0.0 };
+        let shift = shift(text.align, width - line.width);
         canvas.line(&line.runs, paragraph.face, paragraph.colour, left + shift, base);
         y += paragraph.leading;
     }
     y
+}
+
+/// How far a line moves to the right, of the space it leaves.
+pub fn shift(align: Align, free: f32) -> f32 {
+    match align {
+        Align::Left => 0.0,
+        Align::Center => free / 2.0,
+        Align::Right => free,
+    }
 }
 
 fn marker(canvas: &mut Canvas, paragraph: &Paragraph, x: f32, y: f32) {

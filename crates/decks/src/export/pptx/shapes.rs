@@ -59,15 +59,16 @@ impl Shapes<'_> {
             xml.element("p:txBody", &[], |xml| {
                 body_properties(xml, anchor, [0.0; 4]);
                 xml.empty("a:lstStyle", &[]);
-                paragraphs(xml, &text.paragraphs, text.centred, rels);
+                paragraphs(xml, &text.paragraphs, text.align, rels);
             });
         });
     }
 
     /// Code on a dark panel, with its language in the corner.
     pub fn code(&mut self, code: &CodeBox) {
+        // Programs set the first line a little lower than we do; the bottom is left free for the last one.
         self.panel("Code", code.rect, Some(("roundRect", "2400")), Some(LOG_PAGE), None, |xml, _| {
-            body_properties(xml, "t", [CODE_PADDING, CODE_PADDING, 0.0, CODE_PADDING]);
+            body_properties(xml, "t", [CODE_PADDING, CODE_PADDING - 4.0, 0.0, 0.0]);
             xml.empty("a:lstStyle", &[]);
             for line in &code.lines {
                 code_line(xml, line, code);
@@ -101,7 +102,7 @@ impl Shapes<'_> {
             |xml, rels| {
                 body_properties(xml, "ctr", [40.0, 0.0, 40.0, 0.0]);
                 xml.empty("a:lstStyle", &[]);
-                paragraphs(xml, &text.paragraphs, true, rels);
+                paragraphs(xml, &text.paragraphs, text.align, rels);
             },
         );
     }

@@ -4,7 +4,7 @@ use super::shapes::{Shapes, frame};
 use super::text::{emu, fill, paragraphs};
 use super::xml::Xml;
 use crate::layout::{Paragraph, TableBox};
-use crate::model::{Marker, Run};
+use crate::model::{Align, Marker, Run};
 use crate::text::metrics::Face;
 use crate::theme::{CELL_PADDING_X, CELL_PADDING_Y, INK, INK_SOFT, LINE, LINE_STRONG, SUNKEN};
 
@@ -36,8 +36,10 @@ impl Shapes<'_> {
                         });
                         for (index, row) in table.rows.iter().enumerate() {
                             xml.element("a:tr", &[("h", &emu(row.height))], |xml| {
-                                for runs in &row.cells {
-                                    cell(xml, cell_text(runs, table, index == 0), index == 0, rels);
+                                for (column, runs) in row.cells.iter().enumerate() {
+                                    let align = table.align.get(column).copied().unwrap_or_default();
+                                    let text = cell_text(runs, table, index == 0);
+                                    cell(xml, text, align, index == 0, rels);
                                 }
                             });
                         }
@@ -62,12 +64,12 @@ fn cell_text(runs: &[Run], table: &TableBox, is_header: bool) -> Paragraph {
     }
 }
 
-fn cell(xml: &mut Xml, text: Paragraph, is_header: bool, rels: &mut super::rels::Rels) {
+fn cell(xml: &mut Xml, text: Paragraph, align: Align, is_header: bool, rels: &mut super::rels::Rels) {
     xml.element("a:tc", &[], |xml| {
         xml.element("a:txBody", &[], |xml| {
             xml.empty("a:bodyPr", &[]);
             xml.empty("a:lstStyle", &[]);
-            paragraphs(xml, &[text], false, rels);
+            paragraphs(xml, &[text], align, rels);
         });
         let (x, y) = (emu(CELL_PADDING_X), emu(CELL_PADDING_Y));
         let margins = [("marL", x.as_str()), ("marR", &x), ("marT", &y), ("marB", &y), ("anchor", "t")];

@@ -3,7 +3,7 @@
 use super::rels::Rels;
 use super::xml::Xml;
 use crate::layout::Paragraph;
-use crate::model::{Marker, Run};
+use crate::model::{Align, Marker, Run};
 use crate::theme::{ACCENT, Colour, INK, INK_SOFT, SURFACE};
 
 pub const MONOSPACE: &str = "Courier New";
@@ -42,11 +42,11 @@ pub fn tint(xml: &mut Xml, colour: Colour) {
 
 /// Paragraphs under one another. The number a list begins with on this slide stands on each of its items: a sequence
 /// with one `startAt` goes on counting.
-pub fn paragraphs(xml: &mut Xml, all: &[Paragraph], centred: bool, rels: &mut Rels) {
+pub fn paragraphs(xml: &mut Xml, all: &[Paragraph], align: Align, rels: &mut Rels) {
     let starts = starts(all);
     for (index, paragraph) in all.iter().enumerate() {
         xml.element("a:p", &[], |xml| {
-            properties(xml, paragraph, index == 0, centred, starts[index]);
+            properties(xml, paragraph, index == 0, align, starts[index]);
             if let (Marker::Number(number), None) = (paragraph.marker, starts[index]) {
                 let label = Run::plain(format!("{number}.\t"));
                 run(xml, &label, paragraph, rels);
@@ -86,12 +86,16 @@ fn starts(all: &[Paragraph]) -> Vec<Option<u32>> {
     starts
 }
 
-fn properties(xml: &mut Xml, paragraph: &Paragraph, is_first: bool, centred: bool, start: Option<u32>) {
+fn properties(xml: &mut Xml, paragraph: &Paragraph, is_first: bool, align: Align, start: Option<u32>) {
     let left = emu(paragraph.indent);
     let hanging =
         if matches!(paragraph.marker, Marker::None) { "0".to_owned() } else { emu(-paragraph.hanging) };
     let level = paragraph.level.to_string();
-    let align = if centred { "ctr" } else { "l" };
+    let align = match align {
+        Align::Left => "l",
+        Align::Center => "ctr",
+        Align::Right => "r",
+    };
     let attributes = [("marL", left.as_str()), ("lvl", &level), ("indent", &hanging), ("algn", align)];
     xml.element("a:pPr", &attributes, |xml| {
         xml.element("a:lnSpc", &[], |xml| xml.empty("a:spcPts", &[("val", &hundredths(paragraph.leading))]));

@@ -5,12 +5,9 @@
 use std::path::Path;
 use std::process::Command;
 
-use leasehold_decks::convert::{Source, SourceFormat, extract, normalize};
-use leasehold_decks::export::{ExportFormat, prepare_deck};
+use crate::support::{SAMPLE, deck, exported};
+use leasehold_decks::export::ExportFormat;
 use leasehold_decks::model::Deck;
-use leasehold_decks::watch::unwatched;
-
-const SAMPLE: &str = include_str!("../../../docs/samples/harbour.md");
 
 /// Words of each slide of the sample, which must be found on that very page.
 const EXPECTED: [&[&str]; 13] = [
@@ -29,16 +26,9 @@ const EXPECTED: [&[&str]; 13] = [
     &["Measuring by hand", "handset --lamp 0417 --send", "Write it down as well."],
 ];
 
-fn deck(markdown: &str) -> Deck {
-    let source = Source::read(SourceFormat::Markdown, markdown.as_bytes()).unwrap();
-    normalize(extract(&source, &mut unwatched).unwrap(), &mut unwatched).unwrap()
-}
-
 fn export(deck: &Deck, format: ExportFormat, folder: &Path) -> String {
-    let prepared = prepare_deck(format, deck, &mut unwatched).unwrap();
-    let artifact = prepared.render(&mut unwatched).unwrap().package(&mut unwatched).unwrap();
     let file = folder.join(format!("deck.{}", format.extension()));
-    std::fs::write(&file, artifact.bytes).unwrap();
+    std::fs::write(&file, exported(deck, format).bytes).unwrap();
     file.to_str().unwrap().to_owned()
 }
 
