@@ -66,6 +66,14 @@ impl ExportFormat {
 pub struct Prepared {
     format: ExportFormat,
     deck: Deck,
+    label: Label,
+}
+
+/// What a file says about itself, in any letters, whatever its fonts can show.
+#[derive(Debug, Clone)]
+struct Label {
+    title: String,
+    author: Option<String>,
 }
 
 /// Slides drawn, not yet in a file.
@@ -96,11 +104,12 @@ pub fn prepare(format: ExportFormat, json: &[u8], watch: Watch<'_>) -> Result<Pr
 /// The same for a deck at hand.
 pub fn prepare_deck(format: ExportFormat, deck: &Deck, watch: Watch<'_>) -> Result<Prepared, DeckError> {
     deck.check()?;
+    let label = Label { title: clean::line(&deck.title), author: deck.author.as_deref().map(clean::line) };
     let deck = match format {
         ExportFormat::Pptx => deck.map_text(&clean::text),
         ExportFormat::Pdf => deck.map_text(&|text| winansi::transliterate(&clean::text(text))),
     };
-    Ok(Prepared { format, deck: paginate(deck, watch)? })
+    Ok(Prepared { format, deck: paginate(deck, watch)?, label })
 }
 
 impl Prepared {
@@ -109,7 +118,7 @@ impl Prepared {
         let slide_count = self.deck.slides.len();
         let mut parts = match self.format {
             ExportFormat::Pptx => Parts::Pptx(pptx::Package::new(&self.deck)),
-            ExportFormat::Pdf => Parts::Pdf(pdf::Document::new(&self.deck)),
+            ExportFormat::Pdf => Parts::Pdf(pdf::Document::new(&self.deck, self.label.clone())),
         };
         for index in 0..slide_count {
             tell(watch, index, slide_count)?;

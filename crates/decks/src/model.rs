@@ -1,7 +1,7 @@
 //! A deck as JSON: what `convert` writes and `export` reads.
 //!
 //! Reading is strict: an unknown field is a mistake to be told about, not to be lost. [`Deck::from_json`] is the only
-//! door for JSON from outside, and checks what types cannot say (see [`check`]).
+//! door for JSON from outside, and checks what types cannot say (`check.rs`).
 
 use serde::{Deserialize, Serialize};
 

@@ -3,6 +3,7 @@
 //! Text is WinAnsi (see [`crate::text::winansi`]), so it can be searched and copied. Content is compressed. There are no
 //! dates and no random ids: the same deck is the same file.
 
+use super::Label;
 use crate::error::DeckError;
 use crate::layout::Page;
 use crate::model::Deck;
@@ -16,8 +17,8 @@ mod lines;
 
 /// Pages drawn so far.
 pub struct Document {
-    title: String,
-    author: Option<String>,
+    label: Label,
+    footer: String,
     slide_count: usize,
     pages: Vec<DrawnPage>,
 }
@@ -36,13 +37,13 @@ struct Link {
 }
 
 impl Document {
-    pub fn new(deck: &Deck) -> Self {
+    pub fn new(deck: &Deck, label: Label) -> Self {
         let slide_count = deck.slides.len();
-        Self { title: deck.title.clone(), author: deck.author.clone(), slide_count, pages: Vec::new() }
+        Self { label, footer: deck.title.clone(), slide_count, pages: Vec::new() }
     }
 
     pub fn add(&mut self, page: &Page) -> Result<(), DeckError> {
-        let drawn = draw::page(page, &self.title, self.slide_count)?;
+        let drawn = draw::page(page, &self.footer, self.slide_count)?;
         self.pages.push(drawn);
         Ok(())
     }

@@ -48,15 +48,19 @@ mod tests {
 
     #[test]
     fn only_absolute_addresses_of_three_schemes_are_harmless() {
-        for raw in [
+        let refused = [
             "javascript:alert(1)",
+            "javascript://example.org/%0aalert(1)",
             "file:///etc/passwd",
+            "file://server/share",
+            "ftp://example.org/x",
             "data:text/html,x",
             "/relative",
             "#top",
             "http://",
             "",
-        ] {
+        ];
+        for raw in refused {
             assert_eq!(harmless(raw), None, "{raw}");
         }
         assert_eq!(harmless("https://user:secret@example.org/"), None);

@@ -118,6 +118,14 @@ fn decks_from_elsewhere_are_checked_and_cut_like_our_own() {
 }
 
 #[test]
+fn the_deck_in_the_documentation_is_one() {
+    let page = include_str!("../../../../docs/decks.md");
+    let json = page.split_once("```json\n").unwrap().1.split_once("```").unwrap().0;
+    let deck = Deck::from_json(json.as_bytes()).unwrap();
+    assert_eq!(exported(&deck, ExportFormat::Pptx).slide_count, 1);
+}
+
+#[test]
 fn each_step_can_be_stopped_at_any_of_its_looks() {
     let deck = deck(SAMPLE);
     for format in [ExportFormat::Pptx, ExportFormat::Pdf] {

@@ -124,6 +124,8 @@ fn letters_outside_the_pdfs_fonts_are_spelled_and_stay_themselves_in_the_present
     let pdf = export(&deck, ExportFormat::Pdf, folder.path());
     assert!(pages(&pdf)[0].contains("Lódz -> Moskva"), "{:?}", pages(&pdf));
     assert!(pages(&pdf)[0].contains("<= 5 €"), "{:?}", pages(&pdf));
+    let info = said_by("pdfinfo", "poppler-utils", &["-enc", "UTF-8", &pdf]);
+    assert!(info.contains("Łódź → Москва"), "the title is metadata, and needs no font: {info}");
     let pptx = export(&deck, ExportFormat::Pptx, folder.path());
     let printed = pages(&printed(&pptx, folder.path()));
     assert!(printed[0].contains("Łódź → Москва"), "{printed:?}");

@@ -50,8 +50,8 @@ fn catalogue(pdf: &mut Pdf, document: &Document, ids: &[Ids]) {
     let count = i32::try_from(ids.len()).unwrap_or(i32::MAX);
     pdf.pages(PAGES).kids(ids.iter().map(|id| id.page)).count(count);
     let mut info = pdf.document_info(INFO);
-    info.title(TextStr(&document.title)).creator(TextStr("Leasehold"));
-    if let Some(author) = &document.author {
+    info.title(TextStr(&document.label.title)).creator(TextStr("Leasehold"));
+    if let Some(author) = &document.label.author {
         info.author(TextStr(author));
     }
 }
