@@ -20,7 +20,7 @@ enum Verdict {
     Never(&'static [&'static str]),
 }
 
-const RULES: [Rule; 7] = [
+const RULES: [Rule; 8] = [
     Rule {
         package: "leasehold-types",
         arguments: &[],
@@ -64,6 +64,22 @@ const RULES: [Rule; 7] = [
         package: "leasehold-worker",
         arguments: &[],
         verdict: Verdict::Never(&["sqlx", "sqlx-core", "axum", "leptos", "leasehold-app"]),
+    },
+    Rule {
+        package: "leasehold-decks",
+        arguments: &[],
+        verdict: Verdict::Only(&[
+            "deunicode",
+            "flate2",
+            "pdf-writer",
+            "pulldown-cmark",
+            "serde",
+            "serde_json",
+            "serde_path_to_error",
+            "thiserror",
+            "url",
+            "zip",
+        ]),
     },
     Rule {
         package: "leasehold-app",

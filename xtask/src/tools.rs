@@ -77,7 +77,7 @@ fn on_path(name: &str) -> Option<PathBuf> {
     env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file())
 }
 
-/// Chromium and Postgres: installed when we are root on Debian, else named.
+/// Chromium, Postgres, and the programs that open exported decks: installed when we are root on Debian, else named.
 pub fn system_packages() -> Result<(), String> {
     let mut missing = Vec::new();
     if chromium().is_none() {
@@ -85,6 +85,12 @@ pub fn system_packages() -> Result<(), String> {
     }
     if !ScratchPostgres::is_available() {
         missing.push("postgresql");
+    }
+    if on_path("soffice").is_none() {
+        missing.push("libreoffice-impress");
+    }
+    if on_path("pdftotext").is_none() || on_path("pdfinfo").is_none() {
+        missing.push("poppler-utils");
     }
     if missing.is_empty() {
         return Ok(());
