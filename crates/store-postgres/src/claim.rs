@@ -33,6 +33,7 @@ pub(crate) struct ClaimedRecord {
     pub queue: String,
     pub job_type: String,
     pub priority: i32,
+    pub due: OffsetDateTime,
     pub definition_id: Option<Uuid>,
     pub payload: Value,
     pub checkpoint: Option<Value>,
@@ -121,7 +122,8 @@ impl PostgresStore {
         let limited_have_more = taken.len() == fair;
         let rations = ration(free, (missing - taken.len()) as i64, turn);
         if !rations.is_empty() && !errand.selector.gate.is_shut() {
-            taken.extend(self.take_from(errand.worker, &rations, errand.now, errand.until).await?);
+            let from_free = self.take_from(errand.worker, &rations, errand.now, errand.until).await?;
+            taken.extend(in_claim_order(from_free));
         }
         if taken.len() < missing && limited_have_more {
             taken.extend(self.take_limited(errand, &limited, missing - taken.len(), turn).await?);
@@ -157,18 +159,24 @@ impl PostgresStore {
                    LIMIT l.share
                    FOR UPDATE SKIP LOCKED) j),
                picked AS MATERIALIZED (
-                 SELECT number, due, priority, place FROM (
-                   SELECT *, row_number() OVER (PARTITION BY tenant_id ORDER BY priority, due, number) AS place
+                 SELECT number FROM (
+                   SELECT number, share,
+                          row_number() OVER (PARTITION BY tenant_id ORDER BY priority, due, number) AS place
                    FROM offered) ranked
                  WHERE place <= share),
+               -- An array and no join: how many were picked is unknown to the planner, and for a join with many it
+               -- would read the whole table.
                taken AS (
                  UPDATE jobs j
                  SET status = 'processing', worker_id = $8, lease_id = gen_random_uuid(), leased_until = $9,
                      acquired_at = $7, started_at = COALESCE(j.started_at, $7), updated_at = $7,
                      attempt_count = j.attempt_count + 1, completion_token = NULL, running_pid = NULL,
                      stage = NULL, error_code = NULL, error_class = NULL, error_message = NULL, error_stack = NULL
-                 FROM picked p WHERE j.number = p.number
-                 RETURNING j.*, p.place, p.due),
+                 WHERE j.number = ANY(ARRAY(SELECT number FROM picked))
+                 RETURNING j.number, j.id, j.tenant_id, j.domain, j.queue, j.job_type, j.priority,
+                           COALESCE(j.available_at, j.created_at) AS due, j.definition_id, j.payload, j.checkpoint,
+                           j.attempt_count, j.max_attempts, j.progress_percent, j.lease_id, j.leased_until,
+                           j.trace_id, j.request_id),
                told AS (
                  INSERT INTO job_events (tenant_id, job_number, domain, queue, job_type, kind, status, attempt,
                         progress, attrs, created_at)
@@ -182,11 +190,10 @@ impl PostgresStore {
                        GROUP BY tenant_id, domain, queue, job_type) t
                  CROSS JOIN (VALUES ('queued', -1), ('processing', 1)) m(status, sign))
                SELECT t.number, t.id, t.tenant_id, n.slug AS tenant_slug, t.domain, t.queue, t.job_type,
-                      t.priority, t.definition_id, t.payload, t.checkpoint, t.attempt_count, t.max_attempts,
+                      t.priority, t.due AS "due!", t.definition_id, t.payload, t.checkpoint, t.attempt_count, t.max_attempts,
                       t.progress_percent, t.lease_id AS "lease_id!", t.leased_until AS "leased_until!",
                       t.trace_id, t.request_id
-               FROM taken t JOIN tenants n ON n.id = t.tenant_id
-               ORDER BY t.place, t.priority, t.due, t.number"#,
+               FROM taken t JOIN tenants n ON n.id = t.tenant_id"#,
             &tenants,
             &domains,
             &queues,
@@ -204,4 +211,16 @@ impl PostgresStore {
         .await
         .map_err(database)
     }
+}
+
+/// Every tenant's first job, then every tenant's second, and so on.
+fn in_claim_order(mut records: Vec<ClaimedRecord>) -> impl Iterator<Item = ClaimedRecord> {
+    records.sort_by_key(|r| (r.tenant_id, r.priority, r.due, r.number));
+    let mut places = Vec::with_capacity(records.len());
+    for own in records.chunk_by(|a, b| a.tenant_id == b.tenant_id) {
+        places.extend(0..own.len());
+    }
+    let mut ordered: Vec<_> = places.into_iter().zip(records).collect();
+    ordered.sort_by_key(|(place, r)| (*place, r.priority, r.due, r.number));
+    ordered.into_iter().map(|(_, record)| record)
 }

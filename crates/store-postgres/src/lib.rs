@@ -150,8 +150,9 @@ fn pool(connections: u32) -> PgPoolOptions {
         })
         .after_connect(|connection, _| {
             Box::pin(async move {
-                // Compiling a plan takes longer than any of our statements runs.
-                connection.execute("SET jit = off").await.map(drop)
+                // Compiling a plan takes longer than any of our statements runs, and so does planning the big ones
+                // anew each time; they are written so that the plan for any values is the right one.
+                connection.execute("SET jit = off; SET plan_cache_mode = force_generic_plan").await.map(drop)
             })
         })
 }

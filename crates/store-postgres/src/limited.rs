@@ -123,7 +123,7 @@ impl PostgresStore {
                        GROUP BY tenant_id, domain, queue, job_type) t
                  CROSS JOIN (VALUES ('queued', -1), ('processing', 1)) m(status, sign))
                SELECT t.number, t.id, t.tenant_id, n.slug AS tenant_slug, t.domain, t.queue, t.job_type,
-                      t.priority, t.definition_id, t.payload, t.checkpoint, t.attempt_count, t.max_attempts,
+                      t.priority, COALESCE(t.available_at, t.created_at) AS "due!", t.definition_id, t.payload, t.checkpoint, t.attempt_count, t.max_attempts,
                       t.progress_percent, t.lease_id AS "lease_id!", t.leased_until AS "leased_until!",
                       t.trace_id, t.request_id
                FROM taken t JOIN tenants n ON n.id = t.tenant_id
