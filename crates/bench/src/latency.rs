@@ -13,6 +13,10 @@ use std::{
 };
 use tokio::sync::{broadcast::error::RecvError, mpsc};
 
+/// The pause between two jobs, and between two commits they are compared with: an idle system sleeps, and waking up
+/// costs both the same.
+pub const REST: Duration = Duration::from_millis(25);
+
 /// Milliseconds.
 #[derive(Clone, Debug)]
 pub struct Pickup {
@@ -33,7 +37,7 @@ pub async fn measure(subject: &Subject, sizes: &Sizes) -> BenchResult<Pickup> {
             .await?
             .ok_or("the claimer stopped")?;
         times.push(at.duration_since(asked).as_secs_f64() * 1e3);
-        tokio::time::sleep(Duration::from_millis(25)).await;
+        tokio::time::sleep(REST).await;
     }
     claimer.abort();
     Ok(Pickup {

@@ -1,8 +1,12 @@
 //! What Postgres does without us: a bare table, a primary key and one partial index.
 
-use crate::{BenchResult, Sizes, report::Limit};
+use crate::{
+    BenchResult, Sizes,
+    latency::{REST, percentile},
+    report::Limit,
+};
 use sqlx::PgPool;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 const TABLE: &str = "CREATE TABLE limit_jobs (
     id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -21,7 +25,8 @@ const FINISH: &str = "UPDATE limit_jobs SET status = 'completed', finished_at = 
 
 pub async fn measure(pool: &PgPool, sizes: &Sizes) -> BenchResult<Limit> {
     sqlx::raw_sql(TABLE).execute(pool).await?;
-    let (insert_one, commit_ms) = inserts(pool, sizes.one_by_one).await?;
+    let (insert_one, commit_hot_ms) = inserts(pool, sizes.one_by_one, Duration::ZERO).await?;
+    let (_, commit_ms) = inserts(pool, sizes.pickups, REST).await?;
     let started = Instant::now();
     for _ in 0..sizes.bulk / 1_000 {
         sqlx::query(INSERT_BULK).execute(pool).await?;
@@ -35,10 +40,11 @@ pub async fn measure(pool: &PgPool, sizes: &Sizes) -> BenchResult<Limit> {
         drain_batched = drain_batched.max(drain(pool, sizes.drain, 2, CLAIM_HUNDRED).await?);
     }
     sqlx::raw_sql("DROP TABLE limit_jobs").execute(pool).await?;
-    Ok(Limit { commit_ms, insert_one, insert_bulk, drain_one, drain_batched })
+    Ok(Limit { commit_ms, commit_hot_ms, insert_one, insert_bulk, drain_one, drain_batched })
 }
 
-async fn inserts(pool: &PgPool, n: usize) -> BenchResult<(f64, f64)> {
+/// Single-row commits with a rest after each: how many a second, and the median in milliseconds.
+async fn inserts(pool: &PgPool, n: usize, rest: Duration) -> BenchResult<(f64, f64)> {
     let mut connection = pool.acquire().await?;
     let mut times = Vec::with_capacity(n);
     let started = Instant::now();
@@ -46,9 +52,12 @@ async fn inserts(pool: &PgPool, n: usize) -> BenchResult<(f64, f64)> {
         let one = Instant::now();
         sqlx::query(INSERT).execute(&mut *connection).await?;
         times.push(one.elapsed().as_secs_f64() * 1e3);
+        if !rest.is_zero() {
+            tokio::time::sleep(rest).await;
+        }
     }
     let rate = n as f64 / started.elapsed().as_secs_f64();
-    Ok((rate, crate::latency::percentile(&mut times, 0.5)))
+    Ok((rate, percentile(&mut times, 0.5)))
 }
 
 /// Fills the table, then lets that many clients claim and finish until it is empty.

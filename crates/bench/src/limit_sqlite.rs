@@ -1,8 +1,12 @@
 //! What SQLite does without us: the same bare table, WAL, synchronous=FULL, one writer.
 
-use crate::{BenchResult, Sizes, report::Limit};
+use crate::{
+    BenchResult, Sizes,
+    latency::{REST, percentile},
+    report::Limit,
+};
 use sqlx::{SqliteConnection, SqlitePool};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 const TABLE: &str = "CREATE TABLE limit_jobs (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -20,15 +24,8 @@ const FINISH: &str = "UPDATE limit_jobs SET status = 'completed', finished_at = 
 pub async fn measure(pool: &SqlitePool, sizes: &Sizes) -> BenchResult<Limit> {
     let mut connection = pool.acquire().await?;
     sqlx::raw_sql(TABLE).execute(&mut *connection).await?;
-    let mut times = Vec::with_capacity(sizes.one_by_one);
-    let started = Instant::now();
-    for _ in 0..sizes.one_by_one {
-        let one = Instant::now();
-        sqlx::query(INSERT).execute(&mut *connection).await?;
-        times.push(one.elapsed().as_secs_f64() * 1e3);
-    }
-    let insert_one = sizes.one_by_one as f64 / started.elapsed().as_secs_f64();
-    let commit_ms = crate::latency::percentile(&mut times, 0.5);
+    let (insert_one, commit_hot_ms) = inserts(&mut connection, sizes.one_by_one, Duration::ZERO).await?;
+    let (_, commit_ms) = inserts(&mut connection, sizes.pickups, REST).await?;
     let started = Instant::now();
     for _ in 0..sizes.bulk / 1_000 {
         sqlx::query(INSERT_BULK).execute(&mut *connection).await?;
@@ -40,7 +37,23 @@ pub async fn measure(pool: &SqlitePool, sizes: &Sizes) -> BenchResult<Limit> {
         drain_batched = drain_batched.max(drain(&mut connection, sizes.drain, 100).await?);
     }
     sqlx::raw_sql("DROP TABLE limit_jobs").execute(&mut *connection).await?;
-    Ok(Limit { commit_ms, insert_one, insert_bulk, drain_one, drain_batched })
+    Ok(Limit { commit_ms, commit_hot_ms, insert_one, insert_bulk, drain_one, drain_batched })
+}
+
+/// Single-row commits with a rest after each: how many a second, and the median in milliseconds.
+async fn inserts(connection: &mut SqliteConnection, n: usize, rest: Duration) -> BenchResult<(f64, f64)> {
+    let mut times = Vec::with_capacity(n);
+    let started = Instant::now();
+    for _ in 0..n {
+        let one = Instant::now();
+        sqlx::query(INSERT).execute(&mut *connection).await?;
+        times.push(one.elapsed().as_secs_f64() * 1e3);
+        if !rest.is_zero() {
+            tokio::time::sleep(rest).await;
+        }
+    }
+    let rate = n as f64 / started.elapsed().as_secs_f64();
+    Ok((rate, percentile(&mut times, 0.5)))
 }
 
 async fn drain(connection: &mut SqliteConnection, jobs: usize, batch: i64) -> BenchResult<f64> {

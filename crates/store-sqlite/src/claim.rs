@@ -8,17 +8,14 @@ use crate::{
     convert::{Table, to_json},
     counters::Moves,
     error::Outcome,
-    outbox::{self, Attrs, Kin, NewEvent},
+    outbox::{Attrs, Kin},
     pick::pick,
 };
 use leasehold_queue::params::{ClaimedJob, Lease, Selector, Wake};
-use leasehold_types::{JobStatus, LeaseId, LiveKind, Timestamp, WorkerId};
-use serde::Serialize;
+use leasehold_types::{JobStatus, Timestamp, WorkerId};
+use serde::Deserialize;
 use sqlx::SqliteConnection;
-use std::{
-    collections::{HashMap, HashSet},
-    time::Duration,
-};
+use std::time::Duration;
 use uuid::Uuid;
 
 const JOBS: Table = Table("jobs");
@@ -49,16 +46,13 @@ pub(crate) async fn claim(
     Ok(claimed)
 }
 
-#[derive(Serialize)]
-struct Taken {
-    number: i64,
-    lease_id: LeaseId,
-}
-
+/// As the database writes it, in JSON.
+#[derive(Deserialize)]
 struct ClaimedRecord {
     number: i64,
     id: String,
     tenant_id: String,
+    tenant_slug: String,
     domain: String,
     queue: String,
     job_type: String,
@@ -80,68 +74,88 @@ async fn take(
     now: Timestamp,
     until: Timestamp,
 ) -> Outcome<Vec<ClaimedJob>> {
-    let mut rows = lease_out(connection, worker, numbers, now, until).await?;
-    // The order in which RETURNING hands out rows is not promised.
-    let place: HashMap<i64, usize> = numbers.iter().enumerate().map(|(place, n)| (*n, place)).collect();
-    rows.sort_by_key(|row| place.get(&row.number).copied());
-    announce(connection, worker, &rows, now).await?;
-    let slugs = slugs_of(connection, &rows).await?;
-    rows.into_iter().map(|row| claimed(row, worker, &slugs, until)).collect()
+    let numbers = to_json(numbers)?;
+    lease_out(connection, worker, &numbers, now, until).await?;
+    let rows = read_back(connection, &numbers).await?;
+    announce(connection, worker, &numbers, &rows, now).await?;
+    rows.into_iter().map(|row| claimed(row, worker, until)).collect()
 }
 
+/// The writer's lock is held since they were picked: all of them are still queued.
 async fn lease_out(
     connection: &mut SqliteConnection,
     worker: &WorkerId,
-    numbers: &[i64],
+    numbers: &str,
     now: Timestamp,
     until: Timestamp,
-) -> Outcome<Vec<ClaimedRecord>> {
-    let taken: Vec<_> =
-        numbers.iter().map(|number| Taken { number: *number, lease_id: LeaseId(Uuid::new_v4()) }).collect();
-    let (taken, now, until) = (to_json(&taken)?, now.to_string(), until.to_string());
-    let rows = sqlx::query_as!(
-        ClaimedRecord,
-        r#"UPDATE jobs
-           SET status = 'processing', worker_id = ?2, lease_id = taken.value ->> 'lease_id', leased_until = ?4,
-               acquired_at = ?3, started_at = COALESCE(started_at, ?3), attempt_count = attempt_count + 1,
-               completion_token = NULL, running_pid = NULL, stage = NULL, error_code = NULL, error_class = NULL,
-               error_message = NULL, error_stack = NULL, updated_at = ?3
-           FROM json_each(?1) AS taken
-           WHERE jobs.number = taken.value ->> 'number' AND jobs.status = 'queued'
-           RETURNING number AS "number!: i64", id AS "id!: String", tenant_id AS "tenant_id!: String",
-                     domain AS "domain!: String", queue AS "queue!: String", job_type AS "job_type!: String",
-                     definition_id AS "definition_id?: String", payload AS "payload!: String",
-                     checkpoint AS "checkpoint?: String", attempt_count AS "attempt_count!: i64",
-                     max_attempts AS "max_attempts!: i64", progress_percent AS "progress_percent!: i64",
-                     lease_id AS "lease_id!: String", trace_id AS "trace_id!: String",
-                     request_id AS "request_id?: String""#,
-        taken,
+) -> Outcome<()> {
+    // One random id for the batch, its last part replaced by the job's number: fresh and different for each.
+    let lease = Uuid::new_v4().to_string();
+    let (now, until) = (now.to_string(), until.to_string());
+    sqlx::query!(
+        "UPDATE jobs
+         SET status = 'processing', worker_id = ?2, lease_id = substr(?5, 1, 24) || printf('%012x', number),
+             leased_until = ?4, acquired_at = ?3, started_at = COALESCE(started_at, ?3),
+             attempt_count = attempt_count + 1, completion_token = NULL, running_pid = NULL, stage = NULL,
+             error_code = NULL, error_class = NULL, error_message = NULL, error_stack = NULL, updated_at = ?3
+         WHERE number IN (SELECT value FROM json_each(?1)) AND status = 'queued'",
+        numbers,
         worker.0,
         now,
-        until
+        until,
+        lease
     )
-    .fetch_all(connection)
+    .execute(connection)
     .await?;
-    Ok(rows)
+    Ok(())
 }
 
+/// In claim order, as one value: every single value that crosses from the database's thread costs more than it took
+/// to read.
+async fn read_back(connection: &mut SqliteConnection, numbers: &str) -> Outcome<Vec<ClaimedRecord>> {
+    let rows = sqlx::query_scalar!(
+        r#"SELECT json_group_array(json_object(
+                    'number', j.number, 'id', j.id, 'tenant_id', j.tenant_id, 'tenant_slug', t.slug,
+                    'domain', j.domain, 'queue', j.queue, 'job_type', j.job_type, 'definition_id', j.definition_id,
+                    'payload', j.payload, 'checkpoint', j.checkpoint, 'attempt_count', j.attempt_count,
+                    'max_attempts', j.max_attempts, 'progress_percent', j.progress_percent, 'lease_id', j.lease_id,
+                    'trace_id', j.trace_id, 'request_id', j.request_id) ORDER BY taken.key) AS "rows!: String"
+           FROM json_each(?1) taken JOIN jobs j ON j.number = taken.value JOIN tenants t ON t.id = j.tenant_id"#,
+        numbers
+    )
+    .fetch_one(connection)
+    .await?;
+    JOBS.json("number", &rows)
+}
+
+/// In claim order. What the events say stands in the rows.
 async fn announce(
     connection: &mut SqliteConnection,
     worker: &WorkerId,
+    numbers: &str,
     rows: &[ClaimedRecord],
     now: Timestamp,
 ) -> Outcome<()> {
-    let attrs = Attrs { worker: Some(worker.0.clone()), ..Attrs::default() };
+    let attrs = to_json(&Attrs { worker: Some(worker.0.clone()), ..Attrs::default() })?;
+    let at = now.to_string();
+    sqlx::query!(
+        "INSERT INTO job_events (tenant_id, job_number, domain, queue, job_type, kind, status, attempt, progress,
+                                 attrs, created_at)
+         SELECT j.tenant_id, j.number, j.domain, j.queue, j.job_type, 'job.started', j.status, j.attempt_count,
+                j.progress_percent, ?2, ?3
+         FROM json_each(?1) taken JOIN jobs j ON j.number = taken.value
+         ORDER BY taken.key",
+        numbers,
+        attrs,
+        at
+    )
+    .execute(&mut *connection)
+    .await?;
     let kins: Vec<Kin> = rows.iter().map(kin_of).collect();
     let mut moves = Moves::default();
-    let mut events = Vec::with_capacity(rows.len());
-    for (row, kin) in rows.iter().zip(&kins) {
+    for kin in &kins {
         moves.moved(kin, JobStatus::Queued, JobStatus::Processing);
-        let (number, attempt, progress) = (row.number, row.attempt_count, row.progress_percent);
-        let event = NewEvent::new(LiveKind::Started, JobStatus::Processing, kin, number, attempt, progress);
-        events.push(event.with(&attrs)?);
     }
-    outbox::append(connection, &events, now).await?;
     moves.record(connection, now).await
 }
 
@@ -154,34 +168,13 @@ fn kin_of(row: &ClaimedRecord) -> Kin {
     }
 }
 
-async fn slugs_of(
-    connection: &mut SqliteConnection,
-    rows: &[ClaimedRecord],
-) -> Outcome<HashMap<String, String>> {
-    let tenants: HashSet<_> = rows.iter().map(|row| row.tenant_id.as_str()).collect();
-    let tenants = to_json(&tenants)?;
-    let found = sqlx::query!(
-        r#"SELECT t.id AS "id!: String", t.slug AS "slug!: String"
-           FROM json_each(?1) asked JOIN tenants t ON t.id = asked.value"#,
-        tenants
-    )
-    .fetch_all(connection)
-    .await?;
-    Ok(found.into_iter().map(|row| (row.id, row.slug)).collect())
-}
-
-fn claimed(
-    row: ClaimedRecord,
-    worker: &WorkerId,
-    slugs: &HashMap<String, String>,
-    until: Timestamp,
-) -> Outcome<ClaimedJob> {
+fn claimed(row: ClaimedRecord, worker: &WorkerId, until: Timestamp) -> Outcome<ClaimedJob> {
     let lease_id = JOBS.parse("lease_id", &row.lease_id)?;
     Ok(ClaimedJob {
         lease: Lease { number: row.number, worker_id: worker.clone(), lease_id },
         id: JOBS.parse("id", &row.id)?,
         tenant_id: JOBS.parse("tenant_id", &row.tenant_id)?,
-        tenant_slug: slugs.get(&row.tenant_id).cloned().unwrap_or_default(),
+        tenant_slug: row.tenant_slug,
         definition_id: JOBS.parse_opt("definition_id", row.definition_id.as_deref())?,
         payload: JOBS.json("payload", &row.payload)?,
         checkpoint: JOBS.json_opt("checkpoint", row.checkpoint.as_deref())?,

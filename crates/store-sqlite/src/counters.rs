@@ -37,8 +37,12 @@ impl<'a> Moves<'a> {
     }
 
     pub fn moved(&mut self, kin: &'a Kin, from: JobStatus, to: JobStatus) {
-        *self.0.entry((kin, from)).or_default() -= 1;
-        *self.0.entry((kin, to)).or_default() += 1;
+        self.moved_many(kin, from, to, 1);
+    }
+
+    pub fn moved_many(&mut self, kin: &'a Kin, from: JobStatus, to: JobStatus, jobs: i64) {
+        *self.0.entry((kin, from)).or_default() -= jobs;
+        *self.0.entry((kin, to)).or_default() += jobs;
     }
 
     /// Gone for good: it is nowhere any more.

@@ -13,6 +13,8 @@ pub(crate) struct Lane {
     pub priority: i64,
     /// Since when its first job may run.
     pub due_since: String,
+    /// Its queue is paused or draining, or its kind switched off: claims pass by.
+    pub closed: bool,
     /// Its tenant or its kind has a limit that claims must look at.
     pub limited: bool,
 }
@@ -57,6 +59,11 @@ pub(crate) async fn all(connection: &mut SqliteConnection, tenant: Option<&str>)
            SELECT j.tenant_id AS "tenant_id!: String", j.domain AS "domain!: String", j.queue AS "queue!: String",
                   j.job_type AS "job_type!: String", j.priority AS "priority!: i64",
                   COALESCE(j.available_at, j.created_at) AS "due_since!: String",
+                  EXISTS (SELECT 1 FROM job_queue_controls c
+                          WHERE c.domain = j.domain AND c.queue = j.queue AND (c.paused OR c.draining))
+                  OR EXISTS (SELECT 1 FROM job_definitions f
+                             WHERE f.domain = j.domain AND f.job_type = j.job_type AND NOT f.is_active)
+                    AS "closed!: bool",
                   EXISTS (SELECT 1 FROM tenants t
                           WHERE t.id = j.tenant_id AND t.limits ->> 'max_in_flight' IS NOT NULL)
                   OR EXISTS (SELECT 1 FROM job_definitions f
