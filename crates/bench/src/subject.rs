@@ -16,12 +16,16 @@ use sqlx::{
 use std::sync::Arc;
 use uuid::Uuid;
 
+/// What kind of jobs it has.
+pub const DOMAIN: &str = "bench";
+pub const JOB_TYPE: &str = "no-op";
+
 pub struct Subject {
     pub database: Database,
     /// History, events and counters on: what users run.
     pub store: Arc<dyn Store>,
-    /// The same database without the outbox, where the store can go without one.
-    pub without_outbox: Option<Arc<dyn Store>>,
+    /// The same database without the outbox.
+    pub without_outbox: Arc<dyn Store>,
     pub busy: TenantId,
     pub calm: TenantId,
 }
@@ -52,28 +56,30 @@ impl Subject {
         let without_outbox = PostgresStore::connect(&url, Clock::system(), off).await?;
         let pool = PgPoolOptions::new().max_connections(16).connect(&url).await?;
         let database = Database::Postgres { pool, admin, name, _scratch: scratch };
-        Self::furnish(database, store, Some(without_outbox)).await
+        Self::furnish(database, store, without_outbox).await
     }
 
     pub async fn sqlite() -> BenchResult<Self> {
         let folder = tempfile::tempdir()?;
         let url = format!("sqlite:{}", folder.path().join("bench.db").display());
-        let options = leasehold_store_sqlite::Options::default();
-        let store = SqliteStore::connect(&url, Clock::system(), options).await?;
+        let on = leasehold_store_sqlite::Options::default();
+        let off = leasehold_store_sqlite::Options { outbox: false, ..on.clone() };
+        let store = SqliteStore::connect(&url, Clock::system(), on).await?;
         store.migrate().await?;
+        let without_outbox = SqliteStore::connect(&url, Clock::system(), off).await?;
         let options = url
             .parse::<sqlx::sqlite::SqliteConnectOptions>()?
             .journal_mode(sqlx::sqlite::SqliteJournalMode::Wal)
             .synchronous(sqlx::sqlite::SqliteSynchronous::Full)
             .busy_timeout(std::time::Duration::from_secs(20));
         let pool = SqlitePoolOptions::new().max_connections(2).connect_with(options).await?;
-        Self::furnish(Database::Sqlite { pool, _folder: folder }, store, None).await
+        Self::furnish(Database::Sqlite { pool, _folder: folder }, store, without_outbox).await
     }
 
     async fn furnish(
         database: Database,
         store: Arc<dyn Store>,
-        without_outbox: Option<Arc<dyn Store>>,
+        without_outbox: Arc<dyn Store>,
     ) -> BenchResult<Self> {
         let scope = Scope::system("bench");
         let mut tenants = Vec::new();
@@ -134,10 +140,10 @@ fn with_database(url: &str, name: &str) -> String {
 
 fn definition() -> NewDefinition {
     NewDefinition {
-        key: "no-op".into(),
+        key: JOB_TYPE.into(),
         description: String::new(),
-        domain: "bench".into(),
-        job_type: "no-op".into(),
+        domain: DOMAIN.into(),
+        job_type: JOB_TYPE.into(),
         queue: "default".into(),
         executor: "builtin".into(),
         arg_schema: json!({}),
@@ -153,6 +159,6 @@ pub fn no_op(tenant: TenantId) -> NewJob {
     NewJob {
         trace_id: String::new(),
         requested_by: "bench".into(),
-        ..NewJob::new(tenant, "bench", "no-op", json!({"n": 1}))
+        ..NewJob::new(tenant, DOMAIN, JOB_TYPE, json!({"n": 1}))
     }
 }

@@ -1,7 +1,8 @@
 //! Finish: many attempts end in one transaction, one answer each.
 //!
-//! The fence is the row's own worker and lease. Once an item has been applied, a twin of it in the same batch
-//! meets the row as it stands then: already done for the same token, stale for any other.
+//! The fence is the row's own worker and lease. Completions, the common case, have a fast path. Once an item has been
+//! applied, a twin of it in the same batch meets the row as it stands then: already done for the same token, stale
+//! for any other.
 
 mod complete;
 
@@ -12,7 +13,7 @@ use crate::{
     standing::{Standing, standings},
 };
 use leasehold_queue::{
-    params::{Finish, FinishAnswer, Lease, Wake},
+    params::{Finish, FinishAnswer, Wake},
     transition::{Ending, Rules},
 };
 use leasehold_types::{JobStatus, Timestamp};
@@ -28,17 +29,12 @@ pub(crate) async fn finish(
     }
     let mut tx = store.begin().await?;
     let now = store.clock.now();
-    // Of two items under one lease only the first can apply; the other meets the row as that left it.
-    let mut seen = HashSet::new();
-    let first: Vec<&Finish> = items.iter().filter(|item| seen.insert(&item.lease)).collect();
-    let done: Vec<&Finish> = first.into_iter().filter(|item| item.ending == Ending::Completed).collect();
-    let mut completed: HashSet<&Lease> = HashSet::new();
-    if !done.is_empty() {
-        let applied: HashSet<i64> = complete::complete(&mut tx, &done, now).await?.into_iter().collect();
-        let leases = done.iter().map(|item| &item.lease);
-        completed.extend(leases.filter(|lease| applied.contains(&lease.number)));
-    }
-    let any_completed = !completed.is_empty();
+    let done = completed_once(&items);
+    let completed: HashSet<i64> = if done.is_empty() {
+        HashSet::new()
+    } else {
+        complete::complete(&mut tx, &done, now).await?.into_iter().collect()
+    };
     let mut answers = Vec::with_capacity(items.len());
     let mut settlement = Settlement::default();
     if completed.len() == items.len() {
@@ -48,8 +44,7 @@ pub(crate) async fn finish(
         let mut jobs: HashMap<i64, Standing> =
             standings(&mut tx, &numbers).await?.into_iter().map(|job| (job.number, job)).collect();
         for item in &items {
-            // Taken out, so that a twin under the same lease is answered like any late one.
-            if completed.remove(&item.lease) {
+            if completed.contains(&item.lease.number) {
                 answers.push(FinishAnswer::Applied(JobStatus::Completed));
                 continue;
             }
@@ -61,11 +56,21 @@ pub(crate) async fn finish(
         settlement.write(&mut tx, now).await?;
     }
     tx.commit().await?;
-    if any_completed {
+    if !completed.is_empty() {
         store.bell.ring(Wake::Events);
     }
     store.ring_after(&settlement, now);
     Ok(answers)
+}
+
+/// The completions of jobs that no other item speaks of: which of several items is the holder's is judged one by one.
+fn completed_once(items: &[Finish]) -> Vec<&Finish> {
+    let mut mentions: HashMap<i64, usize> = HashMap::with_capacity(items.len());
+    for item in items {
+        *mentions.entry(item.lease.number).or_default() += 1;
+    }
+    let alone = |item: &&Finish| item.ending == Ending::Completed && mentions[&item.lease.number] == 1;
+    items.iter().filter(alone).collect()
 }
 
 fn settle(
