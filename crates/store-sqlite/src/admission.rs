@@ -45,10 +45,11 @@ async fn of_kinds(connection: &mut SqliteConnection) -> Outcome<HashMap<(String,
 
 /// An expired lease nobody has taken back counts too: its worker may still be at it.
 async fn running(connection: &mut SqliteConnection) -> Outcome<Vec<(Contender, i64)>> {
+    // The plus: see `pick::running_by_tenant`.
     let rows = sqlx::query!(
         r#"SELECT tenant_id, domain, job_type, owner_user_id, concurrency_key, COUNT(*) AS "jobs!: i64"
            FROM jobs WHERE status = 'processing'
-           GROUP BY tenant_id, domain, job_type, owner_user_id, concurrency_key"#
+           GROUP BY +tenant_id, domain, job_type, owner_user_id, concurrency_key"#
     )
     .fetch_all(connection)
     .await?;

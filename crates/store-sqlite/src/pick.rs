@@ -112,8 +112,9 @@ async fn ready_by_tenant(
 }
 
 async fn running_by_tenant(connection: &mut SqliteConnection) -> Outcome<HashMap<String, i64>> {
+    // The plus keeps SQLite from reading every job in the order of `jobs_list` to spare itself a sort of a few rows.
     let rows = sqlx::query!(
-        r#"SELECT tenant_id, COUNT(*) AS "running!: i64" FROM jobs WHERE status = 'processing' GROUP BY tenant_id"#
+        r#"SELECT tenant_id, COUNT(*) AS "running!: i64" FROM jobs WHERE status = 'processing' GROUP BY +tenant_id"#
     )
     .fetch_all(connection)
     .await?;

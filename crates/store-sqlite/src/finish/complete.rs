@@ -43,11 +43,13 @@ pub(super) async fn complete(
     }
     let numbers = to_json(&applied)?;
     let kins = count_kins(connection, &numbers).await?;
-    end_jobs(connection, &numbers, now).await?;
+    // What a worker pool does; then the row already knows its token.
+    let lease_is_token = items.iter().all(|i| i.token == Some(i.lease.lease_id.to_string()));
+    end_jobs(connection, &numbers, lease_is_token, now).await?;
     let said: Vec<Said> = items
         .iter()
         .filter(|i| applied.contains(&i.lease.number))
-        .filter_map(|i| said(i).transpose())
+        .filter_map(|i| said(i, lease_is_token).transpose())
         .collect::<Outcome<_>>()?;
     if !said.is_empty() {
         keep(connection, &to_json(&said)?).await?;
@@ -60,9 +62,9 @@ pub(super) async fn complete(
     Ok(applied)
 }
 
-fn said(item: &Finish) -> Outcome<Option<Said>> {
+fn said(item: &Finish, token_is_known: bool) -> Outcome<Option<Said>> {
     let Finish { result, token, facts, .. } = item;
-    if result.is_none() && token.is_none() && *facts == Default::default() {
+    if result.is_none() && (token.is_none() || token_is_known) && *facts == Default::default() {
         return Ok(None);
     }
     Ok(Some(Said {
@@ -123,17 +125,24 @@ async fn count_kins(connection: &mut SqliteConnection, numbers: &str) -> Outcome
     Ok(rows.into_iter().map(|r| (kin(r.tenant_id, r.domain, r.queue, r.job_type), r.jobs)).collect())
 }
 
-async fn end_jobs(connection: &mut SqliteConnection, numbers: &str, now: Timestamp) -> Outcome<()> {
+async fn end_jobs(
+    connection: &mut SqliteConnection,
+    numbers: &str,
+    lease_is_token: bool,
+    now: Timestamp,
+) -> Outcome<()> {
     let now = now.to_string();
     sqlx::query!(
         "UPDATE jobs
          SET status = 'completed', worker_id = NULL, lease_id = NULL, leased_until = NULL, running_pid = NULL,
-             cancel_requested_at = NULL, completion_token = NULL, completed_at = ?2, updated_at = ?2,
+             cancel_requested_at = NULL, completion_token = CASE WHEN ?3 THEN lease_id END,
+             completed_at = ?2, updated_at = ?2,
              progress_percent = 100, error_code = NULL, error_class = NULL, error_message = NULL, error_stack = NULL,
              failure_streak_code = NULL, failure_streak_count = 0
          WHERE number IN (SELECT value FROM json_each(?1)) AND status = 'processing'",
         numbers,
-        now
+        now,
+        lease_is_token
     )
     .execute(&mut *connection)
     .await?;
