@@ -20,7 +20,7 @@ test('a document is converted, exported and downloaded', async ({ people: _, ser
   const server = await serve();
   await signIn(page, server.url);
   await open(page, server.url, 'decks.convert');
-  await page.locator('form.new-job').getByLabel('Markdown', { exact: true }).fill(MARKDOWN);
+  await page.locator('form.new-job').getByLabel('Markdown').fill(MARKDOWN);
   const converted = await run(page);
   await converted.shows(/completed/i);
   await expect(page.getByRole('link', { name: 'Download deck.json' })).toBeVisible();
@@ -47,7 +47,7 @@ test('files arrive on the page without a reload', async ({ people: _, serve, wor
   const server = await serve({ arguments: ['--workers', '0'] });
   await signIn(page, server.url);
   await open(page, server.url, 'decks.convert');
-  await page.locator('form.new-job').getByLabel('Markdown', { exact: true }).fill(MARKDOWN);
+  await page.locator('form.new-job').getByLabel('Markdown').fill(MARKDOWN);
   const job = await run(page);
   await job.shows(/queued/i);
   await expect(page.getByRole('heading', { name: 'Files' })).toHaveCount(0);

@@ -58,7 +58,8 @@ pub fn fields(schema: &Value) -> Option<Vec<SchemaField>> {
             None => {}
         }
     }
-    found.sort_by_key(|f| rank(&f.name));
+    // Among what need not be given, a long text is what the form is about.
+    found.sort_by_key(|f| (rank(&f.name), !matches!(f.kind, Kind::Lines { .. })));
     (!found.is_empty() || properties.is_empty()).then_some(found)
 }
 

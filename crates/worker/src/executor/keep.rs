@@ -39,18 +39,18 @@ impl Desk {
     where
         F: Future<Output = StoreResult<T>>,
     {
-        let mut wait = Duration::from_millis(100);
-        for attempt in 1.. {
+        let (mut tries, mut wait) = (1, Duration::from_millis(100));
+        loop {
             match call().await {
-                Err(StoreError::Database { transient: true, .. }) if attempt < TRIES => {}
+                Err(StoreError::Database { transient: true, .. }) if tries < TRIES => {}
                 answer => return answer.map_err(|error| self.halt(error)),
             }
             tokio::select! {
-                () = tokio::time::sleep(wait) => wait *= 2,
+                () = tokio::time::sleep(wait) => {}
                 _ = self.stop.wait(|stop| stop == Stop::LeaseLost) => return Err(Halt::Stopped),
             }
+            (tries, wait) = (tries + 1, wait * 2);
         }
-        Err(Halt::Stopped)
     }
 
     fn halt(&self, error: StoreError) -> Halt {
