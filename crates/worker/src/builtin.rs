@@ -94,6 +94,28 @@ mod tests {
     }
 
     #[test]
+    fn the_documented_payloads_and_stages_are_the_real_ones() {
+        let document = include_str!("../../../docs/handlers.md");
+        let blocks: Vec<Value> = document
+            .split("```json")
+            .skip(1)
+            .map(|rest| serde_json::from_str(rest.split("```").next().unwrap()).unwrap())
+            .collect();
+        let definitions = definitions();
+        let named = |key: &str| definitions.iter().find(|d| d.key == key).unwrap();
+        for (key, block) in [("decks.convert", &blocks[0]), ("decks.export", &blocks[1])] {
+            payload::check_schema(&named(key).arg_schema, block).unwrap_or_else(|p| panic!("{key}: {p:?}"));
+        }
+        for definition in &definitions {
+            assert!(document.contains(&format!("`{}`", definition.key)), "{}", definition.key);
+            let ends: Vec<_> = definition.stages.iter().map(|s| format!("{} {}", s.name, s.to)).collect();
+            assert!(document.contains(&ends.join(", ")), "{ends:?}");
+            let classes = definition.retry.retryable_classes.join(", ");
+            assert!(document.contains(&classes), "{classes}");
+        }
+    }
+
+    #[test]
     fn stages_follow_each_other() {
         let two = stages(&[("a", 30), ("b", 100)]);
         assert_eq!((two[0].from, two[0].to, two[1].from, two[1].to), (0, 30, 30, 100));
