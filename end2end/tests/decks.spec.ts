@@ -23,10 +23,11 @@ test('a document is converted, exported and downloaded', async ({ people: _, ser
   await page.locator('form.new-job').getByLabel('Markdown').fill(MARKDOWN);
   const converted = await run(page);
   await converted.shows(/completed/i);
+  const source = converted.number;
   await expect(page.getByRole('link', { name: 'Download deck.json' })).toBeVisible();
 
   await open(page, server.url, 'decks.export');
-  await page.locator('form.new-job').getByLabel('Source job').fill(String(converted.number));
+  await page.locator('form.new-job').getByLabel('Source job').fill(String(source));
   const exported = await run(page);
   await exported.shows(/completed/i);
   expect(await exported.percent()).toBe(100);

@@ -7,6 +7,7 @@
 mod ctx;
 mod keep;
 mod log_buffer;
+mod stages;
 mod stop;
 
 use async_trait::async_trait;

@@ -14,7 +14,7 @@ impl Builtin for Noop {
     fn definition(&self) -> NewDefinition {
         NewDefinition {
             key: "leasehold.noop".into(),
-            description: "Does nothing, and completes.".into(),
+            description: "Does nothing, for measuring".into(),
             domain: "leasehold".into(),
             job_type: "noop".into(),
             queue: "default".into(),

@@ -102,7 +102,7 @@ impl Ctx {
         }
     }
 
-    /// Keeps a file with the job; a file of the same name is replaced.
+    /// Keeps a file with the job, and says so in the log; a file of the same name is replaced.
     pub async fn attach(
         &self,
         name: &str,
@@ -111,7 +111,9 @@ impl Ctx {
     ) -> Result<AttachmentView, Halt> {
         let desk = self.desk()?;
         let file = NewAttachment::new(name, content_type, bytes);
-        desk.patiently(|| desk.engine.attach(&desk.lease, file.clone())).await
+        let kept = desk.patiently(|| desk.engine.attach(&desk.lease, file.clone())).await?;
+        self.note(format!("Kept {}, {} bytes.", kept.name, kept.size));
+        Ok(kept)
     }
 
     /// A link under which a file can be fetched for a while.

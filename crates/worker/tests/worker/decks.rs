@@ -1,6 +1,6 @@
 //! The deck handlers, through a real pool: Markdown in, files out that the usual programs open.
 
-use crate::house::{House, On, Worker};
+use crate::house::{House, On, Worker, lines};
 use leasehold_decks::{
     convert::{Source, SourceFormat, extract, normalize},
     export::{ExportFormat, prepare_deck},
@@ -13,7 +13,7 @@ use leasehold_queue::{
     params::{Renewal, Selector},
 };
 use leasehold_types::{
-    JobRef, JobStatus, Source as Asked, WorkerId,
+    JobRef, JobStatus, LogStream, Source as Asked, WorkerId,
     view::{AttachmentView, JobDetail},
 };
 use serde_json::{Value, json};
@@ -62,6 +62,7 @@ async fn a_document_becomes_slides_and_files(database: On) {
     let number = house.enqueue("decks.convert", json!({"markdown": SAMPLE})).await;
     let converted = house.finished(number).await;
     assert_completed(&converted);
+    assert!(lines(&converted.attempts[0], LogStream::System)[0].starts_with("Kept deck.json, "));
     let result = converted.result.unwrap();
     assert_eq!((&result["title"], &result["slides"]), (&json!("Harbour lights"), &json!(13)));
     assert_eq!(result["preview"]["slides"][1]["heading"], "Why we count");

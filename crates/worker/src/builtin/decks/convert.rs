@@ -40,7 +40,7 @@ impl Builtin for Convert {
     fn definition(&self) -> NewDefinition {
         NewDefinition {
             key: "decks.convert".into(),
-            description: "Turns Markdown into a deck of slides, which decks.export makes into files.".into(),
+            description: "Turns Markdown into a deck of slides, for decks.export".into(),
             domain: "decks".into(),
             job_type: "convert".into(),
             queue: "default".into(),

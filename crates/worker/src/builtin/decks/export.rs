@@ -74,7 +74,7 @@ impl Builtin for Export {
     fn definition(&self) -> NewDefinition {
         NewDefinition {
             key: "decks.export".into(),
-            description: "Turns a deck into a PowerPoint file, a PDF, or both.".into(),
+            description: "Turns a deck into a PowerPoint file, a PDF, or both".into(),
             domain: "decks".into(),
             job_type: "export".into(),
             queue: "default".into(),
