@@ -8,7 +8,7 @@ use axum::http::{StatusCode, request::Parts};
 use leasehold_queue::{Actor, Engine, Permission, Reach, Scope};
 use leasehold_types::{
     JobRef, JobStatus, Problem, ProblemCode, Role,
-    view::{Diagnosis, JobDetail, Membership, Tenant, User},
+    view::{Diagnosis, JobDetail, LinkedAttachment, Membership, Tenant, User},
 };
 use leptos::prelude::*;
 use leptos_axum::ResponseOptions;
@@ -182,6 +182,11 @@ pub async fn why_it_waits(visit: &Visit, job: &JobDetail) -> Result<Option<Diagn
         return Ok(None);
     }
     door().engine.diagnosis(&visit.scope, JobRef::Number(job.row.number)).await.map(Some)
+}
+
+/// The files a job left behind, each with a link that works for a while.
+pub async fn files_of(visit: &Visit, job: &JobDetail) -> Result<Vec<LinkedAttachment>, Problem> {
+    door().engine.attachments(&visit.scope, JobRef::Number(job.row.number)).await
 }
 
 /// A problem as the answer of a server function, with its HTTP status.

@@ -1,6 +1,7 @@
 //! `leasehold`: one binary that serves the dashboard, runs the workers and administers the installation.
 
 mod assets;
+mod attachments;
 mod auth;
 mod cli;
 mod config;

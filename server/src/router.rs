@@ -4,7 +4,7 @@
 //! and for the rest the session: server functions, live streams, and pages behind the sign-in guard.
 
 use crate::{
-    assets,
+    assets, attachments,
     auth::{PasswordGate, middleware as door_checks},
     headers, problem,
     sse::{self, Live},
@@ -44,6 +44,7 @@ pub fn router(serving: Serving) -> Router {
         .route("/ready", get(is_ready))
         .route("/health/ready", get(is_ready))
         .with_state(ready)
+        .route("/attachments/{id}", get(attachments::download).with_state(serving.engine.clone()))
         .fallback(move |request| site.clone().answer(request))
         .layer(from_fn(door_checks::same_origin))
         .layer(from_fn(headers::limit_body))

@@ -91,6 +91,16 @@ pub fn count(n: i64) -> String {
     grouped
 }
 
+/// `417 bytes`, `36 kB`, `2.4 MB`: thousands, as file managers count.
+pub fn size(bytes: i64) -> String {
+    match bytes {
+        ..1_000 => plural(bytes, "byte", "bytes"),
+        1_000..10_000 => format!("{:.1} kB", bytes as f64 / 1e3),
+        10_000..999_500 => format!("{:.0} kB", bytes as f64 / 1e3),
+        _ => format!("{:.1} MB", bytes as f64 / 1e6),
+    }
+}
+
 /// `1 job`, `3 jobs`
 pub fn plural(n: i64, one: &str, many: &str) -> String {
     format!("{} {}", count(n), if n == 1 { one } else { many })
@@ -140,6 +150,20 @@ mod tests {
         assert_eq!(wall_clock(at, 120), "00:13:20");
         assert_eq!(utc(at), "14 Nov 2023, 22:13:20 UTC");
         assert_eq!(iso(at), "2023-11-14T22:13:20.118Z");
+    }
+
+    #[test]
+    fn sizes_are_counted_in_thousands() {
+        for (bytes, text) in [
+            (1, "1 byte"),
+            (999, "999 bytes"),
+            (1_500, "1.5 kB"),
+            (36_400, "36 kB"),
+            (999_600, "1.0 MB"),
+            (26_214_400, "26.2 MB"),
+        ] {
+            assert_eq!(size(bytes), text);
+        }
     }
 
     #[test]

@@ -105,8 +105,8 @@ mod browser {
                 Heard::Resync => true,
                 Heard::Event(ping) => match job {
                     Some(number) => ping.number == number,
-                    // Log lines are only on the job's own page.
-                    None => ping.kind != "job.log",
+                    // Log lines and files are only on the job's own page.
+                    None => !matches!(ping.kind.as_str(), "job.log" | "job.attachment"),
                 },
             };
             if ours {

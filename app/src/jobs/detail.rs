@@ -3,6 +3,7 @@
 mod actions;
 mod attempts;
 mod facts;
+mod files;
 mod waiting;
 
 use crate::{
@@ -17,9 +18,10 @@ use actions::Actions;
 pub use actions::OpenForm;
 use attempts::Attempts;
 use facts::{Details, Timeline, Trail};
+use files::Files;
 use leasehold_types::{
     JobStatus,
-    view::{Diagnosis, JobDetail},
+    view::{Diagnosis, JobDetail, LinkedAttachment},
 };
 use leptos::prelude::*;
 use waiting::Waiting;
@@ -30,6 +32,8 @@ pub fn JobParts(
     detail: JobDetail,
     /// Why it is not running, while it waits.
     diagnosis: Option<Diagnosis>,
+    /// What it left behind.
+    files: Vec<LinkedAttachment>,
     may_operate: bool,
     /// A form that came back with a problem, or that a link asked to open.
     form: OpenForm,
@@ -37,6 +41,7 @@ pub fn JobParts(
     let stages = detail.stages.clone();
     let payload = detail.payload.clone();
     let attempts = detail.attempts.clone();
+    let now = detail.now;
     let job = RwSignal::new(detail);
     let result = Memo::new(move |_| job.with(|j| j.result.clone()));
     view! {
@@ -45,6 +50,7 @@ pub fn JobParts(
         <ProgressCard job stages diagnosis />
         <div class="columns">
             <div class="column">
+                <Files files now />
                 <Attempts job attempts />
                 {move || result.get().map(|value| json_card("Result", value))}
                 {json_card("Payload", payload)}

@@ -1,6 +1,6 @@
 //! A form made from a definition's JSON Schema, and the payload made from that form.
 //!
-//! Only flat objects of plain values become fields; everything else is written as JSON. The schema itself is
+//! Only plain values of a flat object become fields; everything else is written as JSON. The schema itself is
 //! checked by the engine: here text only turns into values of the right kind.
 
 use leasehold_types::{Problem, ProblemCode};
@@ -20,14 +20,27 @@ pub struct SchemaField {
 
 #[derive(Clone, PartialEq, Debug)]
 pub enum Kind {
-    Text { max_length: Option<u64> },
-    Integer { min: Option<String>, max: Option<String> },
-    Number { min: Option<String>, max: Option<String> },
+    Text {
+        max_length: Option<u64>,
+    },
+    /// Text of many lines.
+    Lines {
+        max_length: Option<u64>,
+    },
+    Integer {
+        min: Option<String>,
+        max: Option<String>,
+    },
+    Number {
+        min: Option<String>,
+        max: Option<String>,
+    },
     Boolean,
     Choice(Vec<String>),
 }
 
-/// The fields of a schema, required ones first in their order; none when it cannot be a form.
+/// The fields of a schema, required ones first in their order; none when it cannot be a form. What need not be given
+/// and cannot be a field is left to those who write JSON.
 pub fn fields(schema: &Value) -> Option<Vec<SchemaField>> {
     let properties = schema.get("properties")?.as_object()?;
     let required: Vec<&str> = schema
@@ -36,12 +49,18 @@ pub fn fields(schema: &Value) -> Option<Vec<SchemaField>> {
         .map(|names| names.iter().filter_map(Value::as_str).collect())
         .unwrap_or_default();
     let rank = |name: &str| required.iter().position(|r| *r == name).unwrap_or(usize::MAX);
-    let mut found = properties
-        .iter()
-        .map(|(name, property)| field(name, property, required.contains(&name.as_str())))
-        .collect::<Option<Vec<_>>>()?;
-    found.sort_by_key(|f| rank(&f.name));
-    Some(found)
+    let mut found = Vec::new();
+    for (name, property) in properties {
+        let is_required = required.contains(&name.as_str());
+        match field(name, property, is_required) {
+            Some(field) => found.push(field),
+            None if is_required => return None,
+            None => {}
+        }
+    }
+    // Among what need not be given, a long text is what the form is about.
+    found.sort_by_key(|f| (rank(&f.name), !matches!(f.kind, Kind::Lines { .. })));
+    (!found.is_empty() || properties.is_empty()).then_some(found)
 }
 
 fn field(name: &str, property: &Value, required: bool) -> Option<SchemaField> {
@@ -68,7 +87,12 @@ fn kind(property: &Value) -> Option<Kind> {
     }
     let limit = |key: &str| property.get(key).filter(|v| v.is_number()).map(as_text);
     match property.get("type")?.as_str()? {
-        "string" => Some(Kind::Text { max_length: property.get("maxLength").and_then(Value::as_u64) }),
+        "string" => {
+            let max_length = property.get("maxLength").and_then(Value::as_u64);
+            let media = property.get("contentMediaType").and_then(Value::as_str).unwrap_or_default();
+            let lines = media.starts_with("text/");
+            Some(if lines { Kind::Lines { max_length } } else { Kind::Text { max_length } })
+        }
         "integer" => Some(Kind::Integer { min: limit("minimum"), max: limit("maximum") }),
         "number" => Some(Kind::Number { min: limit("minimum"), max: limit("maximum") }),
         "boolean" => Some(Kind::Boolean),
@@ -141,7 +165,7 @@ fn read(field: &SchemaField, given: &str, schema: &Value) -> Result<Option<Value
             let chosen = choices.and_then(|all| all.iter().find(|c| as_text(c) == given));
             chosen.cloned().map(Some).ok_or_else(|| format!("“{given}” is not one of the choices."))
         }
-        Kind::Text { .. } | Kind::Boolean => Ok(Some(Value::from(given))),
+        Kind::Text { .. } | Kind::Lines { .. } | Kind::Boolean => Ok(Some(Value::from(given))),
     }
 }
 
@@ -179,6 +203,20 @@ mod tests {
         assert_eq!(fields(&json!({"properties": {"a": {"type": "array"}}})), None);
         assert_eq!(fields(&json!({"properties": {"a]b": {"type": "string"}}})), None);
         assert_eq!(fields(&json!({"type": "object"})), None);
+        let required =
+            json!({"required": ["a"], "properties": {"a": {"type": "array"}, "b": {"type": "string"}}});
+        assert_eq!(fields(&required), None);
+    }
+
+    #[test]
+    fn what_need_not_be_given_and_is_no_plain_value_is_left_out() {
+        let schema = json!({"properties": {
+            "deck": {"type": "object"},
+            "markdown": {"type": "string", "contentMediaType": "text/markdown", "maxLength": 9},
+        }});
+        let fields = fields(&schema).unwrap();
+        assert_eq!((fields.len(), fields[0].name.as_str()), (1, "markdown"));
+        assert_eq!(fields[0].kind, Kind::Lines { max_length: Some(9) });
     }
 
     #[test]

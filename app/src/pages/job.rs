@@ -19,9 +19,10 @@ pub fn JobPage() -> impl IntoView {
             let number = number.parse().map_err(|_| Problem::not_found("This job"))?;
             let job = ssr::read_job(&visit, number).await?;
             let diagnosis = ssr::why_it_waits(&visit, &job).await?;
-            Ok((frame, job, diagnosis))
+            let files = ssr::files_of(&visit, &job).await?;
+            Ok((frame, job, diagnosis, files))
         },
-        move |(frame, detail, diagnosis)| {
+        move |(frame, detail, diagnosis, files)| {
             let title = format!("#{} {}", detail.row.number, detail.row.job_type);
             let (slug, may_operate) = (frame.slug(), frame.may_operate);
             let form = open_form(&frame.flash, &wanted);
@@ -29,7 +30,7 @@ pub fn JobPage() -> impl IntoView {
             view! {
                 <Layout frame here=Here::Jobs title>
                     <div id="job" class="live-part" data-live="">
-                        <JobParts slug detail diagnosis may_operate form />
+                        <JobParts slug detail diagnosis files may_operate form />
                     </div>
                     <Refresh slug=live cursor job=Some(number) url=None pause=200 news=None />
                 </Layout>

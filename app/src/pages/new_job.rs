@@ -23,7 +23,9 @@ pub fn NewJobPage() -> impl IntoView {
             let (visit, frame) = Frame::inside(&slug).await?;
             visit.scope.require(Permission::Operate)?;
             let known = ssr::door().engine.definitions().await?;
-            let mut active: Vec<Definition> = known.values().filter(|d| d.is_active).cloned().collect();
+            // The domain `leasehold` is for measuring and mending, not for people's work.
+            let offered = |d: &&Definition| d.is_active && d.domain != "leasehold";
+            let mut active: Vec<Definition> = known.values().filter(offered).cloned().collect();
             active.sort_by(|a, b| a.key.cmp(&b.key));
             Ok((frame, active))
         },
@@ -132,6 +134,12 @@ fn schema_input(field: SchemaField, flash: &Flash) -> impl IntoView + use<> {
         }
         .into_any(),
         Kind::Choice(choices) => select(id, name, choices, value, required, by).into_any(),
+        Kind::Lines { max_length } => view! {
+            <textarea class="input" id=id name=name rows="12" required=required maxlength=max_length aria-describedby=by aria-invalid=invalid>
+                {value}
+            </textarea>
+        }
+        .into_any(),
         Kind::Text { max_length } => view! {
             <input class="input" type="text" id=id name=name value=value required=required maxlength=max_length aria-describedby=by aria-invalid=invalid />
         }

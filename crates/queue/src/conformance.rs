@@ -4,6 +4,7 @@
 //! frozen clock; the macro turns every case into a test of its own. Cases speak only in the store's verbs,
 //! so they say what any store must do, and nothing about how.
 
+pub mod attachments;
 mod bench;
 pub mod cancel_and_requeue;
 pub mod claim;
@@ -135,6 +136,11 @@ macro_rules! conformance_suite {
             logs: lines_are_kept_in_order, lines_are_read_after_a_position, a_repeated_line_is_kept_once,
                 lines_need_the_lease, lines_are_announced_once_per_call, foreign_lines_are_not_read,
                 the_page_shows_the_newest_lines;
+            attachments: a_file_comes_back_whole, files_are_listed_by_name,
+                the_same_name_replaces_the_file_and_keeps_its_id, a_file_needs_the_lease, a_lost_worker_keeps_no_file,
+                another_tenants_files_do_not_exist, a_job_keeps_only_so_many_files, a_file_is_announced_with_its_name,
+                pruning_a_job_removes_its_files, a_setting_that_is_ensured_is_made_once,
+                a_link_made_by_one_process_is_followed_in_another, a_file_that_is_too_large_is_refused;
             queues_and_workers: a_queue_is_paused_and_resumed, controls_are_listed, a_heartbeat_is_shown,
                 a_silent_worker_is_stale, a_worker_gone_for_an_hour_is_removed, a_worker_says_good_bye,
                 leadership_is_exclusive, leadership_is_kept_by_its_holder;

@@ -1,6 +1,7 @@
 //! The engine: what pages, the API, workers and the command line call. It checks permission and input, lets
 //! the pure parts decide, and has the store persist.
 
+mod attachments;
 mod claim;
 mod door;
 mod enqueue;
@@ -17,6 +18,7 @@ use crate::{
     quota::Quotas,
     scope::{Permission, Scope},
     secrets::SecretPolicy,
+    signing::Signer,
     store::Store,
     transition::Rules,
 };
@@ -40,6 +42,10 @@ pub struct EngineConfig {
     pub longest_lease: Duration,
     /// `JOBS_MAX_JSON_BYTES`
     pub max_json_bytes: usize,
+    /// `JOBS_MAX_ATTACHMENT_BYTES`
+    pub max_attachment_bytes: usize,
+    /// `JOBS_ATTACHMENT_URL_TTL_SECONDS`
+    pub attachment_url_ttl: Duration,
     /// `JOBS_ALLOWED_QUEUES`, beside the standard three and each definition's own.
     pub allowed_queues: AllowList,
     /// `JOBS_ALLOWED_JOB_TYPES`; where nothing is said, every type is allowed.
@@ -61,6 +67,8 @@ impl Default for EngineConfig {
             lease: Duration::from_secs(60),
             longest_lease: Duration::from_secs(3_600),
             max_json_bytes: 1_048_576,
+            max_attachment_bytes: 25 * 1_048_576,
+            attachment_url_ttl: Duration::from_secs(3_600),
             allowed_queues: AllowList::default(),
             allowed_job_types: AllowList::default(),
             quotas: Quotas::default(),
@@ -88,6 +96,7 @@ pub struct Engine {
     tenant_limits: limits::Remembered,
     quotas: Arc<Quotas>,
     gate: ClaimGate,
+    signer: tokio::sync::OnceCell<Signer>,
 }
 
 impl Engine {
@@ -95,7 +104,8 @@ impl Engine {
         let quotas = Arc::new(config.quotas.clone());
         let (hub, gate, definitions) = (Hub::default(), ClaimGate::default(), Mutex::new(None));
         let tenant_limits = limits::Remembered::default();
-        Self { store, clock, config, hub, definitions, tenant_limits, quotas, gate }
+        let signer = tokio::sync::OnceCell::new();
+        Self { store, clock, config, hub, definitions, tenant_limits, quotas, gate, signer }
     }
 
     /// For workers, sessions and sweeps, which speak the store's verbs themselves.

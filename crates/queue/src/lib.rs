@@ -8,6 +8,7 @@
 
 pub mod admission;
 pub mod allow;
+pub mod attachments;
 pub mod backoff;
 pub mod cadence;
 pub mod claim_gate;
@@ -25,10 +26,12 @@ pub mod progress;
 pub mod quota;
 pub mod scope;
 pub mod secrets;
+pub mod signing;
 pub mod store;
 pub mod transition;
 pub mod upkeep;
 
+pub use attachments::Attachments;
 pub use clock::Clock;
 pub use engine::{Engine, EngineConfig};
 pub use gate::Gate;

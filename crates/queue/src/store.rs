@@ -5,6 +5,7 @@
 //! [`StoreError::Database`], which the engine turns into "unavailable" and logs in full.
 
 use crate::{
+    attachments::Attachments,
     params::{
         CancelAnswer, ClaimedJob, CreateAnswer, Finish, FinishAnswer, Heartbeat, Lease, NewDefinition,
         NewJob, NewKey, NewLogLine, NewTenant, NewUser, OutboxCursor, OutboxEvent, QueueControl, Reclaimed,
@@ -73,9 +74,9 @@ impl From<StoreError> for Problem {
 /// A setting of this installation, with its expiry.
 pub type Setting = (String, Option<Timestamp>);
 
-/// Everything a store does; its second half is [`Upkeep`].
+/// Everything a store does; [`Upkeep`] and [`Attachments`] are parts of it.
 #[async_trait]
-pub trait Store: Upkeep {
+pub trait Store: Upkeep + Attachments {
     // ---- the database itself
 
     /// Brings the schema up to date.
@@ -129,6 +130,8 @@ pub trait Store: Upkeep {
     async fn put_setting(&self, key: &str, value: &str, expires_at: Option<Timestamp>) -> StoreResult<()>;
     /// Expired settings are returned as well: the caller may want to say "expired".
     async fn setting(&self, key: &str) -> StoreResult<Option<Setting>>;
+    /// The setting of this key; the value becomes it, for ever, when there is none yet. All callers get the same.
+    async fn ensure_setting(&self, key: &str, value: &str) -> StoreResult<String>;
 
     /// Inserts or replaces.
     async fn save_session(&self, session: SessionRow) -> StoreResult<()>;

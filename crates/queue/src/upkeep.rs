@@ -24,7 +24,7 @@ pub enum BulkAction {
     Retry,
     /// Quarantined jobs go back to the queue.
     RequeueQuarantined,
-    /// Terminal and quarantined jobs are removed with their attempts and logs, optionally into the archive.
+    /// Terminal and quarantined jobs are removed with their attempts, logs and attachments, optionally into the archive.
     Prune { archive: bool },
 }
 

@@ -8,6 +8,7 @@
 //! that a busy dashboard cannot cost a worker its lease; `work` serves everything else.
 
 mod admission;
+mod attachments;
 mod audit;
 mod claim;
 mod convert;

@@ -13,6 +13,7 @@
 //! row out as text again.
 
 mod admission;
+mod attachments;
 mod audit;
 mod claim;
 mod convert;

@@ -14,7 +14,7 @@ pub mod timestamp;
 pub mod view;
 
 pub use filter::{JobFilter, Page, PageRequest};
-pub use id::{DefinitionId, JobId, JobRef, KeyId, LeaseId, TenantId, UserId, WorkerId};
+pub use id::{AttachmentId, DefinitionId, JobId, JobRef, KeyId, LeaseId, TenantId, UserId, WorkerId};
 pub use limits::{DefinitionLimits, KeyMode, TenantLimits};
 pub use live::{LiveEvent, LiveKind};
 pub use problem::{FieldError, Problem, ProblemCode};

@@ -53,6 +53,7 @@ kinds! {
     Started = "job.started",
     Progress = "job.progress",
     Log = "job.log",
+    Attachment = "job.attachment",
     Retrying = "job.retrying",
     CancelRequested = "job.cancel_requested",
     Completed = "job.completed",
@@ -68,7 +69,7 @@ kinds! {
 impl LiveKind {
     /// The job's state moved, so views that show more than progress are out of date.
     pub const fn moves_state(self) -> bool {
-        !matches!(self, Self::Progress | Self::Log | Self::Alert)
+        !matches!(self, Self::Progress | Self::Log | Self::Attachment | Self::Alert)
     }
 
     /// The event of a job that has come to `status`.

@@ -175,7 +175,9 @@ words! {
         CorruptionDetected = "corruption_detected",
         NetworkTimeout = "network_timeout",
         DependencyUnavailable = "dependency_unavailable",
-        RateLimited = "rate_limited",
+        RateLimited = "rate_limited" | "ai_rate_limit",
+        /// What a handler reads or keeps could not be reached just now.
+        TransientStorage = "transient_storage",
         ResourceExhausted = "resource_exhausted",
         WorkerLost = "worker_lost",
         Timeout = "timeout",

@@ -1,8 +1,8 @@
 //! What pages and the API show. Stores fill these; nothing here is written back.
 
 use crate::{
-    AttemptOutcome, DefinitionId, DefinitionLimits, JobId, JobStatus, KeyId, LogStream, Role, Source, Stage,
-    TenantId, TenantLimits, Timestamp, UserId,
+    AttachmentId, AttemptOutcome, DefinitionId, DefinitionLimits, JobId, JobStatus, KeyId, LogStream, Role,
+    Source, Stage, TenantId, TenantLimits, Timestamp, UserId,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -108,6 +108,33 @@ pub struct LogLine {
     pub at: Timestamp,
     pub stream: LogStream,
     pub text: String,
+}
+
+/// A file a job left behind, without its bytes.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct AttachmentView {
+    pub id: AttachmentId,
+    /// The job's.
+    pub number: i64,
+    /// One of its kind in the job.
+    pub name: String,
+    pub content_type: String,
+    /// In bytes.
+    pub size: i64,
+    /// Of the bytes, in hex.
+    pub sha256: String,
+    /// The attempt that wrote it.
+    pub attempt: i32,
+    pub created_at: Timestamp,
+}
+
+/// A file with a link that works for a while.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct LinkedAttachment {
+    pub file: AttachmentView,
+    /// The path and query on this installation; whoever has it may fetch the file.
+    pub path: String,
+    pub expires_at: Timestamp,
 }
 
 /// Who did what to a job, and why.

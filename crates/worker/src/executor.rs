@@ -1,15 +1,19 @@
 //! The seam between the pool and what a job does.
 //!
 //! An executor runs one attempt and says how it ended. It does not know about leases, batches or the database: it
-//! hears through [`Ctx::stopped`] that it must end, and reports through [`Ctx::progress`] and [`Ctx::log`].
+//! hears through [`Ctx::stopped`] that it must end, reports through [`Ctx::progress`] and [`Ctx::log`], and keeps what
+//! must outlive it through [`Ctx::checkpoint`] and [`Ctx::attach`].
 
 mod ctx;
+mod keep;
 mod log_buffer;
+mod stages;
 mod stop;
 
 use async_trait::async_trait;
 pub use ctx::{Ctx, JobRules};
 pub(crate) use ctx::{LOG_BATCH, Reports};
+pub(crate) use keep::Desk;
 use leasehold_queue::{
     params::{AttemptFacts, ClaimedJob},
     transition::{Ending, Failure},
@@ -63,6 +67,24 @@ impl Outcome {
     #[must_use]
     pub fn with_facts(self, facts: AttemptFacts) -> Self {
         Self { facts, ..self }
+    }
+}
+
+/// Why a handler goes no further.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Halt {
+    /// [`Ctx::stopped`] has spoken, or the lease is lost.
+    Stopped,
+    Failed(Failure),
+}
+
+impl From<Result<Option<Value>, Halt>> for Outcome {
+    fn from(ended: Result<Option<Value>, Halt>) -> Self {
+        match ended {
+            Ok(result) => Self::completed(result),
+            Err(Halt::Failed(failure)) => Self::failed(failure),
+            Err(Halt::Stopped) => Self { end: End::Stopped, ..Self::completed(None) },
+        }
     }
 }
 

@@ -12,7 +12,9 @@ mod log_writer;
 mod renewer;
 mod running;
 
-use crate::{command::CommandExecutor, commands::CommandBook, executor::Registry, executor::Stop, host};
+use crate::{
+    builtin, command::CommandExecutor, commands::CommandBook, executor::Registry, executor::Stop, host,
+};
 use leasehold_queue::{Engine, cadence::Cadence};
 use leasehold_types::{Timestamp, WorkerId};
 use running::RunningJobs;
@@ -87,9 +89,9 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// A pool that runs the commands of a book.
+    /// A pool that runs the commands of a book, and what is built in.
     pub fn new(engine: Arc<Engine>, book: Arc<CommandBook>, config: PoolConfig) -> Self {
-        let mut registry = Registry::default();
+        let mut registry = builtin::registry();
         let executor = Arc::new(CommandExecutor::new(book.clone(), config.guard_program.clone()));
         for spec in book.iter() {
             registry.register(&spec.domain, &spec.key, executor.clone());

@@ -4,7 +4,7 @@ use super::failed;
 use crate::config::Config;
 use leasehold_queue::{Engine, quota};
 use leasehold_types::{Problem, ProblemCode};
-use leasehold_worker::{CommandBook, Pool, PoolConfig};
+use leasehold_worker::{CommandBook, Pool, PoolConfig, builtin};
 use std::{path::Path, sync::Arc};
 use tokio::{
     signal::unix::{SignalKind, signal},
@@ -16,7 +16,7 @@ const COMMANDS_FILE: &str = "commands.toml";
 /// So that one binary alone has something to run.
 const BUILT_IN_COMMANDS: &str = include_str!("../../../commands.toml");
 
-/// The commands of this machine, with their definitions in the database.
+/// The commands of this machine; their definitions and those of what is built in are in the database afterwards.
 pub async fn commands(config: &Config, engine: &Engine) -> Result<Arc<CommandBook>, Problem> {
     let nearby = Path::new(COMMANDS_FILE);
     let book = match &config.commands_file {
@@ -25,7 +25,7 @@ pub async fn commands(config: &Config, engine: &Engine) -> Result<Arc<CommandBoo
         None => CommandBook::parse(BUILT_IN_COMMANDS, Path::new("built-in commands.toml")),
     };
     let book = book.map_err(|error| Problem::new(ProblemCode::InvalidInput, error.to_string()))?;
-    for definition in book.definitions() {
+    for definition in book.definitions().into_iter().chain(builtin::definitions()) {
         engine.store().ensure_definition(definition).await?;
     }
     engine.definitions_changed();

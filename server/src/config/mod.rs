@@ -12,6 +12,7 @@ use leasehold_queue::{
     cadence::Cadence,
     quota::{Quota, Quotas},
     secrets::{OnSecret, SecretPolicy},
+    signing::SHORTEST_LIFE,
 };
 use leasehold_types::Problem;
 pub use settings::help;
@@ -52,6 +53,8 @@ impl Config {
         let mut engine = EngineConfig {
             lease: sources.seconds("JOBS_LEASE_SECONDS", 60)?,
             max_json_bytes: sources.parsed("JOBS_MAX_JSON_BYTES", 1_048_576)?,
+            max_attachment_bytes: sources.parsed("JOBS_MAX_ATTACHMENT_BYTES", 25 * 1_048_576)?,
+            attachment_url_ttl: attachment_url_ttl(sources)?,
             allowed_queues: allow_list(sources, "JOBS_ALLOWED_QUEUES"),
             allowed_job_types: allow_list(sources, "JOBS_ALLOWED_JOB_TYPES"),
             quotas: quotas(sources)?,
@@ -89,6 +92,17 @@ impl Config {
             warnings: sources.unknown(),
         })
     }
+}
+
+/// A link that a job's result carries must work long enough to be used.
+fn attachment_url_ttl(sources: &Sources) -> Result<Duration, Problem> {
+    let name = "JOBS_ATTACHMENT_URL_TTL_SECONDS";
+    let life = sources.seconds(name, 3_600)?;
+    if life < SHORTEST_LIFE {
+        let rule = format!("it must be at least {}", SHORTEST_LIFE.as_secs());
+        return Err(wrong(name, &life.as_secs().to_string(), &rule));
+    }
+    Ok(life)
 }
 
 /// The list for all domains, and those of single domains by what follows the name.

@@ -16,6 +16,8 @@ pub const SETTINGS: &[(&str, &str)] = &[
     ("JOBS_LEASE_RENEW_JITTER_SECONDS", "how much earlier a renewal may come, by chance; 5"),
     ("JOBS_HEARTBEAT_SECONDS", "the same as JOBS_LEASE_RENEW_SECONDS, which wins"),
     ("JOBS_MAX_JSON_BYTES", "the largest payload and result; 1048576"),
+    ("JOBS_MAX_ATTACHMENT_BYTES", "the largest file a job may keep; 26214400"),
+    ("JOBS_ATTACHMENT_URL_TTL_SECONDS", "how long a link to such a file works, at least 300; 3600"),
     (
         "JOBS_ALLOWED_QUEUES",
         "queues beside default, high, low and each definition's own, separated by commas",

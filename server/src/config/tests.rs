@@ -36,9 +36,12 @@ fn the_database_is_found_under_both_names() {
 fn unknown_names_are_warned_about_and_wrong_values_refused() {
     let config = Config::from_sources(&sources(&[], &[("JOBS_LEASE_SECOND", "5")], &[])).unwrap();
     assert!(config.warnings[0].contains("JOBS_LEASE_SECOND"));
-    for (name, value) in
-        [("JOBS_LEASE_SECONDS", "soon"), ("JOBS_LEASE_SECONDS", "0"), ("JOBS_LOG_JSON", "maybe")]
-    {
+    for (name, value) in [
+        ("JOBS_LEASE_SECONDS", "soon"),
+        ("JOBS_LEASE_SECONDS", "0"),
+        ("JOBS_LOG_JSON", "maybe"),
+        ("JOBS_ATTACHMENT_URL_TTL_SECONDS", "299"),
+    ] {
         assert!(Config::from_sources(&sources(&[], &[(name, value)], &[])).is_err(), "{name}={value}");
     }
 }

@@ -1,6 +1,6 @@
 //! Removing jobs that have ended, and keeping a copy of them when asked to, in the same transaction.
 //!
-//! Attempts, logs and idempotency keys go with their job; events stay until their own retention ends.
+//! Attempts, logs, attachments and idempotency keys go with their job; events stay until their own retention ends.
 
 use crate::{
     counters::Moves,

@@ -1,6 +1,8 @@
 //! What an executor sees of the pool: when to stop, where to report, how long it may take.
 
 use super::{
+    Halt,
+    keep::Desk,
     log_buffer::LogBuffer,
     stop::{Stop, StopSignal},
 };
@@ -10,7 +12,7 @@ use leasehold_queue::{
     params::Measured,
     progress::{self, ProgressReport},
 };
-use leasehold_types::{LogStream, Problem, Stage, view::RetryPolicy};
+use leasehold_types::{ErrorClass, LogStream, Problem, Stage, view::RetryPolicy};
 use std::{
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -44,12 +46,14 @@ pub struct Ctx {
     pub redactor: Redactor,
     /// `JOBS_MAX_JSON_BYTES`, for results.
     pub max_json_bytes: usize,
-    stop: StopSignal,
+    pub(super) stop: StopSignal,
     clock: Clock,
     reports: Mutex<Reports>,
     logs: Mutex<LogBuffer>,
     log_ready: Notify,
     log_batch_ready: Notify,
+    /// None where an executor runs without a pool, as in its own tests.
+    desk: Option<Desk>,
 }
 
 /// So many lines are worth a write of their own.
@@ -73,7 +77,20 @@ impl Ctx {
             redactor,
             log_ready: Notify::new(),
             log_batch_ready: Notify::new(),
+            desk: None,
         }
+    }
+
+    #[must_use]
+    pub(crate) fn with_desk(self, desk: Desk) -> Self {
+        Self { desk: Some(desk), ..self }
+    }
+
+    pub(super) fn desk(&self) -> Result<&Desk, Halt> {
+        let message = "Nothing can be kept without a pool.";
+        self.desk
+            .as_ref()
+            .ok_or_else(|| Halt::Failed(super::failure("no_pool", ErrorClass::InternalBug, message)))
     }
 
     /// Resolves when the attempt must end, and says why.

@@ -1,7 +1,7 @@
 //! One attempt: resolve → prepare → run with timeout → judge → record.
 
 use super::{Shared, finisher::Done, log_writer, renewer, running::Running};
-use crate::executor::{self, Ctx, End, Executor, JobRules, Outcome, Stop, failure};
+use crate::executor::{self, Ctx, Desk, End, Executor, JobRules, Outcome, Stop, failure};
 use leasehold_queue::{
     params::{AttemptFacts, Finish},
     secrets::Redactor,
@@ -85,7 +85,9 @@ async fn execute(
     let redactor = Redactor::for_payload(&running.job.payload);
     let max_json = shared.engine.config().max_json_bytes;
     let clock = shared.engine.clock().clone();
-    let ctx = Arc::new(Ctx::new(rules, redactor, max_json, clock, running.stop.clone()));
+    let desk = Desk::new(shared.engine.clone(), &running.job, shared.config.lease, running.stop.clone());
+    let ctx = Ctx::new(rules, redactor, max_json, clock, running.stop.clone()).with_desk(desk);
+    let ctx = Arc::new(ctx);
     let ctx = running.ctx.get_or_init(|| ctx);
     let done = CancellationToken::new();
     let work = async {

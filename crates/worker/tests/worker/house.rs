@@ -1,13 +1,15 @@
-//! A whole worker on a throw-away SQLite file, with a command book made up by the test.
+//! A whole worker on a throw-away database, SQLite unless told otherwise, with a command book made up by the test.
 
 use leasehold_queue::{Clock, Engine, EngineConfig, Scope, Store, engine::EnqueueRequest, transition::Rules};
+use leasehold_store_postgres::PostgresStore;
 use leasehold_store_sqlite::{Options, SqliteStore};
 use leasehold_types::{
     JobRef, LogStream, Source, TenantId, TenantLimits,
     view::{AttemptView, JobDetail},
 };
-use leasehold_worker::{CommandBook, Pool, PoolConfig, Registry};
+use leasehold_worker::{CommandBook, Pool, PoolConfig, Registry, builtin};
 use serde_json::Value;
+use sqlx::{Connection, Executor, PgConnection};
 use std::{path::Path, sync::Arc, time::Duration};
 use tokio::{task::JoinHandle, time::timeout};
 use tokio_util::sync::CancellationToken;
@@ -19,8 +21,15 @@ pub struct House {
     pub engine: Arc<Engine>,
     pub folder: tempfile::TempDir,
     book: Arc<CommandBook>,
-    tenant: TenantId,
-    scope: Scope,
+    pub tenant: TenantId,
+    pub scope: Scope,
+}
+
+/// Which database a test runs on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum On {
+    Sqlite,
+    Postgres,
 }
 
 pub struct Worker {
@@ -31,18 +40,35 @@ pub struct Worker {
 
 impl House {
     pub async fn with_commands(book: &str) -> Self {
+        Self::open(On::Sqlite, book).await
+    }
+
+    /// With nothing but what is built in.
+    pub async fn on(database: On) -> Self {
+        Self::open(database, "").await
+    }
+
+    async fn open(database: On, book: &str) -> Self {
         let book = CommandBook::parse(book, Path::new("test")).unwrap();
         let folder = tempfile::tempdir().unwrap();
-        let url = format!("sqlite:{}", folder.path().join("jobs.db").display());
         let clock = Clock::system();
-        let store = SqliteStore::connect(&url, clock.clone(), Options::default()).await.unwrap();
+        let store: Arc<dyn Store> = match database {
+            On::Sqlite => {
+                let url = format!("sqlite:{}", folder.path().join("jobs.db").display());
+                SqliteStore::connect(&url, clock.clone(), Options::default()).await.unwrap()
+            }
+            On::Postgres => {
+                let options = leasehold_store_postgres::Options::default();
+                PostgresStore::connect(&fresh_postgres().await, clock.clone(), options).await.unwrap()
+            }
+        };
         store.migrate().await.unwrap();
         let rules = Rules { quarantine_threshold: 0, ..Rules::default() };
         let config = EngineConfig { rules, ..EngineConfig::default() };
         let engine = Arc::new(Engine::new(store.clone(), clock, config));
         let scope = Scope::system("test");
         let tenant = engine.create_tenant(&scope, "Acme", None).await.unwrap().id;
-        for definition in book.definitions() {
+        for definition in book.definitions().into_iter().chain(builtin::definitions()) {
             store.ensure_definition(definition).await.unwrap();
         }
         Self { engine, folder, book: Arc::new(book), tenant, scope }
@@ -101,6 +127,21 @@ impl House {
         }
     }
 
+    /// Takes the job back as soon as its lease has run out.
+    pub async fn reclaimed(&self, number: i64) {
+        let taking = async {
+            loop {
+                let rules = &self.engine.config().rules;
+                let lost = self.engine.store().reclaim_expired(rules, 10).await.unwrap();
+                if lost.iter().any(|job| job.number == number) {
+                    return;
+                }
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        };
+        timeout(PATIENCE, taking).await.expect("the lease runs out");
+    }
+
     pub async fn finished(&self, number: i64) -> JobDetail {
         self.until(number, |job| job.row.status.is_finished()).await
     }
@@ -111,6 +152,11 @@ impl Worker {
         let shutdown = CancellationToken::new();
         let id = pool.worker_id().to_string();
         Self { id, task: tokio::spawn(pool.run(shutdown.clone())), shutdown }
+    }
+
+    /// Ends it as if its machine had lost its power: nothing is renewed, released or said any more.
+    pub fn vanish(self) {
+        self.task.abort();
     }
 
     /// Asks it to end and waits until it has.
@@ -145,4 +191,19 @@ pub async fn number_in(path: &Path) -> i32 {
     let read = || std::fs::read_to_string(path).ok()?.trim().parse::<i32>().ok();
     eventually("a number in a file", || read().is_some()).await;
     read().unwrap()
+}
+
+/// A database of its own on the throw-away server.
+async fn fresh_postgres() -> String {
+    let server = std::env::var("POSTGRES_TEST_DSN")
+        .expect("POSTGRES_TEST_DSN names no Postgres: run through `cargo xtask pg -- …`");
+    let name = format!("worker_{}", uuid::Uuid::new_v4().simple());
+    let mut admin = PgConnection::connect(&server).await.expect("the test server answers");
+    admin
+        .execute(sqlx::AssertSqlSafe(format!("CREATE DATABASE {name}")))
+        .await
+        .expect("it may make databases");
+    let (address, options) = server.split_once('?').unwrap_or((&server, ""));
+    let base = address.rsplit_once('/').map_or(address, |(base, _)| base);
+    format!("{base}/{name}?{options}")
 }

@@ -1,0 +1,176 @@
+//! Files that jobs leave behind.
+
+use super::bench::{Bench, LEASE, NOW, code_of, rules};
+use crate::{
+    attachments::{MOST_PER_JOB, NewAttachment},
+    engine::{Engine, EngineConfig},
+    params::{ClaimedJob, Lease},
+    scope::Scope,
+    transition::Ending,
+    upkeep::{BulkAction, BulkRequest},
+};
+use leasehold_types::{
+    AttachmentId, JobFilter, JobRef, LeaseId, WorkerId,
+    view::{AttachmentView, BulkState},
+};
+use uuid::Uuid;
+
+impl Bench {
+    async fn attach(&self, job: &ClaimedJob, name: &str, bytes: &[u8]) -> AttachmentView {
+        self.store.attach(&job.lease, text(name, bytes)).await.unwrap()
+    }
+
+    async fn file_names(&self, number: i64) -> Vec<String> {
+        let files = self.store.attachments(&self.ann(), JobRef::Number(number)).await.unwrap();
+        files.into_iter().map(|file| file.name).collect()
+    }
+
+    async fn bytes(&self, id: AttachmentId) -> Option<Vec<u8>> {
+        self.store.attachment(&self.ann(), id).await.unwrap().map(|file| file.bytes)
+    }
+}
+
+fn text(name: &str, bytes: &[u8]) -> NewAttachment {
+    NewAttachment::new(name, "text/plain", bytes.to_vec())
+}
+
+pub async fn a_file_comes_back_whole(b: Bench) {
+    let job = b.running().await;
+    let bytes: Vec<u8> = (0..=255).cycle().take(300_000).collect();
+    let kept = b.attach(&job, "Łódź 🚀.bin", &bytes).await;
+    assert_eq!((kept.number, kept.size, kept.attempt, kept.created_at), (job.lease.number, 300_000, 1, NOW));
+    let found = b.store.attachment(&b.ann(), kept.id).await.unwrap().unwrap();
+    assert_eq!((&found.view, found.bytes == bytes), (&kept, true));
+    assert_eq!(found.view.sha256, text("x", &bytes).sha256);
+    for name in [JobRef::Number(job.lease.number), JobRef::Id(job.id)] {
+        assert_eq!(b.store.attachments(&b.ann(), name).await.unwrap(), std::slice::from_ref(&kept));
+    }
+}
+
+pub async fn files_are_listed_by_name(b: Bench) {
+    let job = b.running().await;
+    for name in ["b.pdf", "a.txt", "B.pdf"] {
+        b.attach(&job, name, b"x").await;
+    }
+    assert_eq!(b.file_names(job.lease.number).await, ["B.pdf", "a.txt", "b.pdf"]);
+}
+
+pub async fn the_same_name_replaces_the_file_and_keeps_its_id(b: Bench) {
+    let job = b.running().await;
+    let first = b.attach(&job, "deck.json", b"one").await;
+    b.fail(&job.lease, "x").await;
+    b.wait(100);
+    let again = b.claim(1).await.remove(0);
+    let second = b.attach(&again, "deck.json", b"two and more").await;
+    assert_eq!((second.id, second.attempt, second.size), (first.id, 2, 12));
+    assert!(second.created_at > first.created_at);
+    assert_eq!(b.bytes(first.id).await.unwrap(), b"two and more");
+    assert_eq!(b.file_names(job.lease.number).await, ["deck.json"]);
+}
+
+pub async fn a_file_needs_the_lease(b: Bench) {
+    let job = b.running().await;
+    let strangers = [
+        Lease { lease_id: LeaseId(Uuid::new_v4()), ..job.lease.clone() },
+        Lease { worker_id: WorkerId("w2".into()), ..job.lease.clone() },
+        Lease { number: job.lease.number + 1, ..job.lease.clone() },
+    ];
+    for lease in strangers {
+        assert_eq!(code_of(b.store.attach(&lease, text("a", b"x")).await), "STALE_LEASE");
+    }
+    b.finish(&job.lease, Ending::Completed).await;
+    assert_eq!(code_of(b.store.attach(&job.lease, text("a", b"x")).await), "STALE_LEASE");
+    assert!(b.file_names(job.lease.number).await.is_empty());
+}
+
+pub async fn a_lost_worker_keeps_no_file(b: Bench) {
+    let job = b.running().await;
+    b.attach(&job, "a", b"while it was held").await;
+    b.wait(LEASE.as_secs() + 1);
+    b.store.reclaim_expired(&rules(), 10).await.unwrap();
+    assert_eq!(code_of(b.store.attach(&job.lease, text("a", b"too late")).await), "STALE_LEASE");
+    b.wait(100);
+    let again = b.claim_as("w2", 1).await.remove(0);
+    assert_eq!(code_of(b.store.attach(&job.lease, text("a", b"too late")).await), "STALE_LEASE");
+    let files = b.store.attachments(&b.ann(), JobRef::Number(again.lease.number)).await.unwrap();
+    assert_eq!(b.bytes(files[0].id).await.unwrap(), b"while it was held");
+}
+
+pub async fn another_tenants_files_do_not_exist(b: Bench) {
+    let job = b.running().await;
+    let kept = b.attach(&job, "a", b"secret").await;
+    assert!(b.store.attachments(&b.bob(), JobRef::Number(job.lease.number)).await.unwrap().is_empty());
+    assert!(b.store.attachments(&b.bob(), JobRef::Id(job.id)).await.unwrap().is_empty());
+    assert_eq!(b.store.attachment(&b.bob(), kept.id).await.unwrap(), None);
+    let unknown = AttachmentId(Uuid::new_v4());
+    assert_eq!(b.store.attachment(&Scope::system("test"), unknown).await.unwrap(), None);
+}
+
+pub async fn a_job_keeps_only_so_many_files(b: Bench) {
+    let job = b.running().await;
+    for n in 0..MOST_PER_JOB {
+        b.attach(&job, &format!("{n}"), b"x").await;
+    }
+    assert_eq!(code_of(b.store.attach(&job.lease, text("more", b"x")).await), "PAYLOAD_TOO_LARGE");
+    b.attach(&job, "7", b"replaced").await;
+    assert_eq!(b.file_names(job.lease.number).await.len() as i64, MOST_PER_JOB);
+    assert_eq!(b.kinds(job.lease.number).await.len() as i64, 2 + MOST_PER_JOB + 1, "a refusal is no event");
+}
+
+pub async fn a_file_is_announced_with_its_name(b: Bench) {
+    let job = b.running().await;
+    b.attach(&job, "a.pdf", b"x").await;
+    let events = b.events().await;
+    let event = &events.last().unwrap().event;
+    assert_eq!((event.kind.as_str(), event.message.as_deref()), ("job.attachment", Some("a.pdf")));
+    assert_eq!((event.number, event.attempt), (job.lease.number, 1));
+}
+
+pub async fn pruning_a_job_removes_its_files(b: Bench) {
+    let job = b.running().await;
+    let kept = b.attach(&job, "a", b"x").await;
+    b.finish(&job.lease, Ending::Completed).await;
+    let request = BulkRequest {
+        action: BulkAction::Prune { archive: false },
+        filter: JobFilter::default(),
+        reason: "old".into(),
+        top_groups: 0,
+    };
+    let plan = b.store.plan_bulk(&b.ann(), request).await.unwrap();
+    assert_eq!(b.store.apply_bulk(&b.ann(), plan.id, 10).await.unwrap().state, BulkState::Done);
+    assert_eq!(b.store.attachment(&Scope::system("test"), kept.id).await.unwrap(), None);
+}
+
+pub async fn a_setting_that_is_ensured_is_made_once(b: Bench) {
+    assert_eq!(b.store.ensure_setting("key", "first").await.unwrap(), "first");
+    assert_eq!(b.store.ensure_setting("key", "second").await.unwrap(), "first");
+    let both = tokio::join!(b.store.ensure_setting("other", "x"), b.store.ensure_setting("other", "y"));
+    assert_eq!(both.0.unwrap(), both.1.unwrap());
+}
+
+pub async fn a_link_made_by_one_process_is_followed_in_another(b: Bench) {
+    let job = b.running().await;
+    let engine = || Engine::new(b.store.clone(), b.clock.clone(), EngineConfig::default());
+    let (here, there) = (engine(), engine());
+    here.attach(&job.lease, text("a.txt", b"hello")).await.unwrap();
+    let linked = here.attachments(&b.ann(), JobRef::Number(job.lease.number)).await.unwrap().remove(0);
+    let (expires, signature) =
+        linked.path.split_once("?expires=").unwrap().1.split_once("&signature=").unwrap();
+    let expires: i64 = expires.parse().unwrap();
+    assert_eq!(linked.expires_at.secs(), expires);
+    let file = there.follow_link(linked.file.id, expires, signature).await.unwrap();
+    assert_eq!((file.view.name.as_str(), file.bytes.as_slice()), ("a.txt", b"hello".as_slice()));
+    b.wait(3_700);
+    assert_eq!(
+        there.follow_link(linked.file.id, expires, signature).await.unwrap_err().code.as_str(),
+        "FORBIDDEN"
+    );
+}
+
+pub async fn a_file_that_is_too_large_is_refused(b: Bench) {
+    let job = b.running().await;
+    let config = EngineConfig { max_attachment_bytes: 3, ..EngineConfig::default() };
+    let engine = Engine::new(b.store.clone(), b.clock.clone(), config);
+    assert_eq!(code_of(engine.attach(&job.lease, text("a", b"four")).await), "PAYLOAD_TOO_LARGE");
+    engine.attach(&job.lease, text("a", b"abc")).await.unwrap();
+}
