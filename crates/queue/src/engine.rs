@@ -6,6 +6,7 @@ mod door;
 mod enqueue;
 mod limits;
 mod people;
+mod remote;
 mod upkeep;
 
 use crate::{
@@ -26,6 +27,7 @@ use leasehold_types::{
     view::{Definition, JobDetail, JobsPage, LogLine, Overview, WorkerView},
 };
 pub use people::{SetupRequest, normalise_email};
+pub use remote::{Ended, Held, KeptLines, RemoteClaim, Renewed};
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex},

@@ -13,6 +13,8 @@ pub enum Reach {
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Permission {
+    /// Claim jobs and report on those one holds; see nothing else.
+    Work,
     /// See jobs; secrets in payloads stay masked.
     View,
     /// Enqueue, cancel, retry, steer queues.

@@ -10,6 +10,7 @@ use crate::{
         NewJob, NewKey, NewLogLine, NewTenant, NewUser, OutboxCursor, OutboxEvent, QueueControl, Reclaimed,
         RenewAnswer, Renewal, Selector, SessionRow, Wake,
     },
+    remote::Remote,
     scope::Scope,
     transition::Rules,
     upkeep::Upkeep,
@@ -73,9 +74,9 @@ impl From<StoreError> for Problem {
 /// A setting of this installation, with its expiry.
 pub type Setting = (String, Option<Timestamp>);
 
-/// Everything a store does; its second half is [`Upkeep`].
+/// Everything a store does; more of it is in [`Upkeep`] and [`Remote`].
 #[async_trait]
-pub trait Store: Upkeep {
+pub trait Store: Upkeep + Remote {
     // ---- the database itself
 
     /// Brings the schema up to date.

@@ -13,6 +13,7 @@
 //! row out as text again.
 
 mod admission;
+mod api_keys;
 mod audit;
 mod claim;
 mod convert;
@@ -35,6 +36,7 @@ mod people;
 mod pick;
 mod read;
 mod reclaim;
+mod remote;
 mod renew;
 mod schema;
 mod sessions;

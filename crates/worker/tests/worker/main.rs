@@ -1,5 +1,7 @@
 //! A real pool on a real SQLite store, running real programs.
 
+mod braking;
+mod hostile;
 mod house;
 mod running;
 mod stopping;
