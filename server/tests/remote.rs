@@ -29,13 +29,20 @@ fn a_job_is_claimed_reported_on_and_completed(house: House) {
     let number = remote.enqueue("acme", json!({"password": "hunter22", "rows": 3}));
     let claim = remote.claim("w1", 30);
     let job = &claim.job;
-    assert_eq!((claim.number(), job["attempt"].as_i64(), job["domain"].as_str()), (number, Some(1), Some("media")));
-    assert_eq!((&job["payload"]["rows"], &job["tenant"], &job["timeout_seconds"]), (&json!(3), &json!("acme"), &json!(3600)));
+    assert_eq!(
+        (claim.number(), job["attempt"].as_i64(), job["domain"].as_str()),
+        (number, Some(1), Some("media"))
+    );
+    assert_eq!(
+        (&job["payload"]["rows"], &job["tenant"], &job["timeout_seconds"]),
+        (&json!(3), &json!("acme"), &json!(3600))
+    );
 
     let (status, held) = remote.tell(&claim, "heartbeat", json!({"lease_seconds": 120}));
     assert_eq!((status, &held["cancel_requested"]), (200, &json!(false)), "{held}");
     assert!(held["leased_until"].as_str() > job["leased_until"].as_str(), "{held} {job}");
-    let (status, _) = remote.tell(&claim, "progress", json!({"stage": "halfway", "percent": 50.9, "message": "half"}));
+    let (status, _) =
+        remote.tell(&claim, "progress", json!({"stage": "halfway", "percent": 50.9, "message": "half"}));
     assert_eq!(status, 200);
     let lines = json!({"lines": [
         {"seq": 1, "text": "first words"},
@@ -58,7 +65,8 @@ fn a_job_is_claimed_reported_on_and_completed(house: House) {
         assert_eq!((status, ended), (200, json!({"status": "completed", "already_done": already_done})));
     }
     assert!(remote.page(number).contains("Completed"));
-    let workers = remote.server.get("/admin/workers", &[("cookie", remote.cookie()), ("accept", "text/html")]);
+    let workers =
+        remote.server.get("/admin/workers", &[("cookie", remote.cookie()), ("accept", "text/html")]);
     assert!(workers.body.contains("over HTTP"), "{}", workers.body);
 }
 
@@ -124,7 +132,11 @@ fn only_a_valid_worker_key_opens_the_door(house: House) {
     };
     let refused = |code: u16, name: &str| (code, name.to_owned());
     assert_eq!(ask(&[]), refused(401, "UNAUTHENTICATED"));
-    assert_eq!(ask(&[("cookie", remote.cookie())]), refused(401, "UNAUTHENTICATED"), "cookies open nothing here");
+    assert_eq!(
+        ask(&[("cookie", remote.cookie())]),
+        refused(401, "UNAUTHENTICATED"),
+        "cookies open nothing here"
+    );
     let (prefix, _) = worker["lh_".len()..].split_once('_').unwrap();
     for wrong in ["", "nonsense", "lh_0000_x", &format!("lh_{prefix}_wrong"), &worker[..worker.len() - 1]] {
         assert_eq!(ask(&[("x-api-key", wrong)]), refused(401, "UNAUTHENTICATED"), "{wrong}");
@@ -149,7 +161,9 @@ fn another_tenants_job_does_not_exist(house: House) {
     let (status, answer) = remote.ask("claim", &json!({"wait_seconds": 1}));
     assert_eq!((status, &answer["jobs"]), (200, &json!([])), "a key claims its own tenant's jobs only");
     let lease = json!({"worker_id": "w", "lease_id": "01890000-0000-7000-8000-000000000000"});
-    for job in [foreign.to_string(), "99999".into(), "summary".into(), "01890000-0000-7000-8000-000000000000".into()] {
+    for job in
+        [foreign.to_string(), "99999".into(), "summary".into(), "01890000-0000-7000-8000-000000000000".into()]
+    {
         for what in ["heartbeat", "progress", "complete", "fail", "release"] {
             let (status, problem) = remote.ask(&format!("{job}/{what}"), &lease);
             assert_eq!((status, &problem["code"]), (404, &json!("NOT_FOUND")), "{job} {what}");
@@ -164,10 +178,14 @@ fn failures_are_judged_like_any_workers(house: House) {
     let remote = Remote::new(house);
     remote.enqueue("acme", json!({}));
     let first = remote.claim("w1", 30);
-    let (status, ended) = remote.tell(&first, "fail", json!({
-        "error_code": "source_gone", "error_class": "dependency_unavailable", "message": "nobody home",
-        "retryable": true, "retry_after": 0.2,
-    }));
+    let (status, ended) = remote.tell(
+        &first,
+        "fail",
+        json!({
+            "error_code": "source_gone", "error_class": "dependency_unavailable", "message": "nobody home",
+            "retryable": true, "retry_after": 0.2,
+        }),
+    );
     assert_eq!((status, ended), (200, json!({"status": "queued", "already_done": false})));
     let second = remote.claim("w1", 30);
     assert_eq!((second.number(), second.job["attempt"].as_i64()), (first.number(), Some(2)));
@@ -187,7 +205,8 @@ fn a_cancellation_reaches_the_worker(house: House) {
         let (status, held) = remote.tell(&claim, what, json!({}));
         assert_eq!((status, &held["cancel_requested"]), (200, &json!(true)), "{what}");
     }
-    let (status, ended) = remote.tell(&claim, "fail", json!({"error_code": "cancelled", "message": "stopped"}));
+    let (status, ended) =
+        remote.tell(&claim, "fail", json!({"error_code": "cancelled", "message": "stopped"}));
     assert_eq!((status, &ended["status"]), (200, &json!("cancelled")));
 }
 
@@ -258,7 +277,11 @@ fn bad_requests_name_the_field_and_change_nothing() {
         let mut full = claim.showing(json!({}));
         full.as_object_mut().unwrap().extend(body.as_object().unwrap().clone());
         let (status, problem) = remote.ask(&format!("{}/{what}", claim.number()), &full);
-        assert_eq!((status, &problem["errors"][0]["field"]), (422, &json!(field)), "{what} {body}: {problem}");
+        assert_eq!(
+            (status, &problem["errors"][0]["field"]),
+            (422, &json!(field)),
+            "{what} {body}: {problem}"
+        );
     }
     let large = json!({"result": "x".repeat(1_100_000)});
     let (status, problem) = remote.tell(&claim, "complete", large);

@@ -67,7 +67,10 @@ fn the_sdk_works_through_its_jobs(house: House) {
             .await
     });
     let page = until(&remote, good, "Completed");
-    assert!(page.contains("greeting Ann") && page.contains("Hello, Ann!") && page.contains("half way"), "{page}");
+    assert!(
+        page.contains("greeting Ann") && page.contains("Hello, Ann!") && page.contains("half way"),
+        "{page}"
+    );
     let page = until(&remote, bad, "no_such_person");
     assert!(page.contains("Failed"), "{page}");
     let page = until(&remote, panicking, "Completed");
@@ -115,7 +118,8 @@ impl Drop for Dropped {
 fn the_sdk_drops_a_job_whose_lease_it_cannot_keep(house: House) {
     let remote = Remote::new(house);
     let number = remote.enqueue("acme", json!({}));
-    let short = WorkerConfig { lease_seconds: 3, renew_threshold_seconds: 1, concurrency: 1, ..config(&remote) };
+    let short =
+        WorkerConfig { lease_seconds: 3, renew_threshold_seconds: 1, concurrency: 1, ..config(&remote) };
     let worker = Worker::new(short).unwrap();
     let stop = worker.stop_token();
     let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();

@@ -73,7 +73,8 @@ fn row(worker: WorkerView, now: Timestamp) -> impl IntoView {
     } else {
         view! { <Badge tone=Tone::Completed label="Alive" /> }
     };
-    let remote = (worker.metadata["kind"] == "remote").then(|| view! { " " <code class="tag">"over HTTP"</code> });
+    let remote =
+        (worker.metadata["kind"] == "remote").then(|| view! { " " <code class="tag">"over HTTP"</code> });
     let reduced = reduced(&worker).map(|text| view! { <div class="muted">{text}</div> });
     let commands =
         worker.commands.into_iter().map(|c| view! { <code class="tag">{c}</code> " " }).collect_view();

@@ -79,10 +79,7 @@ where
     }
 }
 
-fn judge(
-    config: &WorkerConfig,
-    ended: Result<Result<Value, JobError>, tokio::task::JoinError>,
-) -> Outcome {
+fn judge(config: &WorkerConfig, ended: Result<Result<Value, JobError>, tokio::task::JoinError>) -> Outcome {
     let mut error = match ended {
         Ok(Ok(result)) => return Outcome::Done(result),
         Ok(Err(error)) => error,

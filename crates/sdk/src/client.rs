@@ -110,7 +110,12 @@ impl Client {
         self.post(&format!("{}/{job}/{what}", self.base), &body, ANSWER_TIMEOUT).await
     }
 
-    async fn post<T: DeserializeOwned>(&self, url: &str, body: &Value, patience: Duration) -> Result<T, Error> {
+    async fn post<T: DeserializeOwned>(
+        &self,
+        url: &str,
+        body: &Value,
+        patience: Duration,
+    ) -> Result<T, Error> {
         let unreachable = |error: reqwest::Error| Error::Unreachable(error.without_url().to_string());
         let request = self.http.post(url).header("x-api-key", &self.key).json(body).timeout(patience);
         let answer = request.send().await.map_err(unreachable)?;

@@ -66,9 +66,8 @@ impl WorkerConfig {
 
     /// `LEASEHOLD_URL` and `LEASEHOLD_API_KEY`.
     pub fn from_env() -> Result<Self, Error> {
-        let read = |name: &'static str| {
-            std::env::var(name).map_err(|_| Error::Config(format!("{name} is not set")))
-        };
+        let read =
+            |name: &'static str| std::env::var(name).map_err(|_| Error::Config(format!("{name} is not set")));
         Ok(Self::new(read("LEASEHOLD_URL")?, read("LEASEHOLD_API_KEY")?))
     }
 
@@ -121,7 +120,8 @@ impl WorkerConfig {
 
     /// The pause after so many disappointments in a row, between its half and its whole.
     pub(crate) fn pause(&self, disappointments: u32, dice: f64) -> Duration {
-        let doubled = self.backoff_base_seconds.saturating_mul(1 << disappointments.saturating_sub(1).min(16));
+        let doubled =
+            self.backoff_base_seconds.saturating_mul(1 << disappointments.saturating_sub(1).min(16));
         Duration::from_secs(doubled.min(self.backoff_max_seconds)).mul_f64(0.5 + dice / 2.0)
     }
 

@@ -101,12 +101,8 @@ impl Worker {
         !wait.is_zero() && asked.elapsed() >= wait / 2
     }
 
-    fn start<H, F>(
-        &self,
-        claimed: crate::ClaimedJob,
-        permit: OwnedSemaphorePermit,
-        handler: &H,
-    ) where
+    fn start<H, F>(&self, claimed: crate::ClaimedJob, permit: OwnedSemaphorePermit, handler: &H)
+    where
         H: Fn(Job) -> F,
         F: Future<Output = Result<Value, JobError>> + Send + 'static,
     {

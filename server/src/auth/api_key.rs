@@ -122,7 +122,9 @@ fn shown(headers: &HeaderMap) -> Option<&str> {
 }
 
 fn parts(key: &str) -> Option<(&str, &str)> {
-    key.strip_prefix("lh_")?.split_once('_').filter(|(prefix, hidden)| !prefix.is_empty() && !hidden.is_empty())
+    key.strip_prefix("lh_")?
+        .split_once('_')
+        .filter(|(prefix, hidden)| !prefix.is_empty() && !hidden.is_empty())
 }
 
 fn missing() -> Problem {

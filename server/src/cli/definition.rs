@@ -55,12 +55,17 @@ impl Kind {
                     return Err(Problem::new(ProblemCode::AlreadyExists, detail));
                 }
                 let made = engine.store().ensure_definition(wanted).await?;
-                out.say(&format!("Workers over HTTP may run {}/{} now.", made.domain, made.key), &json!(made));
+                out.say(
+                    &format!("Workers over HTTP may run {}/{} now.", made.domain, made.key),
+                    &json!(made),
+                );
             }
             Self::List => {
                 let all = engine.store().definitions().await?;
-                let lines: Vec<_> =
-                    all.iter().map(|d| format!("{}  {}/{}  {}", d.key, d.domain, d.queue, d.executor)).collect();
+                let lines: Vec<_> = all
+                    .iter()
+                    .map(|d| format!("{}  {}/{}  {}", d.key, d.domain, d.queue, d.executor))
+                    .collect();
                 out.say(&lines.join("\n"), &json!(all));
             }
         }

@@ -34,7 +34,11 @@ pub async fn ordeal(ground: Ground) {
     assert_eq!(job.row.progress_message.as_deref(), Some("late-2"), "late progress is refused");
     let outcomes: Vec<_> = job.attempts.iter().map(|a| a.outcome).collect();
     assert_eq!(outcomes, [AttemptOutcome::Lost, AttemptOutcome::Succeeded]);
-    assert!(!says(&job, 1, "late words of attempt 1"), "late log lines are refused: {:?}", job.attempts[0].logs);
+    assert!(
+        !says(&job, 1, "late words of attempt 1"),
+        "late log lines are refused: {:?}",
+        job.attempts[0].logs
+    );
     assert!(says(&job, 2, "late words of attempt 2"));
 }
 

@@ -119,7 +119,10 @@ fn on_time(mut waits: Vec<f64>, victims: usize) {
     waits.sort_by(f64::total_cmp);
     assert!(waits.len() >= KILLS / 2, "hardly anything was lost: {} of {victims}", waits.len());
     let (most, longest) = (waits[waits.len() * 9 / 10], waits[waits.len() - 1]);
-    println!("{KILLS} kills, {} attempts lost; running again after {most:.1} s (90 %), {longest:.1} s (all)", waits.len());
+    println!(
+        "{KILLS} kills, {} attempts lost; running again after {most:.1} s (90 %), {longest:.1} s (all)",
+        waits.len()
+    );
     let limit = WORKER_LEASE.as_secs_f64() + 2.0;
     assert!(most <= limit, "nine of ten must run again within {limit} s: {most:.1} s");
     assert!(longest <= 3.0 * limit, "one came back only after {longest:.1} s");

@@ -61,7 +61,13 @@ impl Brakes {
         let Some(throttle) = throttles.get_mut(&kind) else { return };
         if throttle.heard(failed) {
             let (to, of) = (throttle.cap(), self.concurrency);
-            tracing::warn!(domain = kind.0, job_type = kind.1, to, of, "failures changed how many run at a time");
+            tracing::warn!(
+                domain = kind.0,
+                job_type = kind.1,
+                to,
+                of,
+                "failures changed how many run at a time"
+            );
         }
         if throttle.is_forgotten() {
             throttles.remove(&kind);
@@ -78,9 +84,8 @@ impl Brakes {
         let cap = |kind: &Kind| throttles.get(kind).filter(|t| t.is_reduced()).map(Throttle::cap);
         let (reduced, free): (Vec<_>, Vec<_>) = kinds.iter().cloned().partition(|kind| cap(kind).is_some());
         let held = running.all();
-        let count = |kind: &Kind| {
-            held.iter().filter(|r| r.job.domain == kind.0 && r.job.job_type == kind.1).count()
-        };
+        let count =
+            |kind: &Kind| held.iter().filter(|r| r.job.domain == kind.0 && r.job.job_type == kind.1).count();
         let mut plan: Vec<Part> = Vec::new();
         // Without a kind a claim would bring any.
         if !free.is_empty() {

@@ -61,7 +61,8 @@ async fn until_reduced(house: &House, wanted: impl Fn(&Value) -> bool) -> Value 
     let looking = async {
         loop {
             let workers = house.engine.store().workers().await.unwrap();
-            let reduced = workers.first().map(|worker| worker.metadata["reduced"].clone()).unwrap_or_default();
+            let reduced =
+                workers.first().map(|worker| worker.metadata["reduced"].clone()).unwrap_or_default();
             if wanted(&reduced) {
                 return reduced;
             }
@@ -79,7 +80,8 @@ async fn a_kind_that_fails_runs_fewer_at_a_time_and_comes_back() {
     registry.register("commands", "moody", moody.clone());
     registry.register("commands", "calm", calm.clone());
     let beat = Duration::from_millis(50);
-    let worker = house.start_with(registry, PoolConfig { concurrency: 8, heartbeat: beat, ..House::config() });
+    let worker =
+        house.start_with(registry, PoolConfig { concurrency: 8, heartbeat: beat, ..House::config() });
     until_reduced(&house, |reduced| *reduced == json!([])).await;
 
     moody.fails.store(true, Ordering::SeqCst);

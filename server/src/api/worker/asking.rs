@@ -1,9 +1,7 @@
 //! What a worker asks for, and the jobs it gets.
 
 use leasehold_queue::{Actor, EngineConfig, Scope, engine::RemoteClaim, params::ClaimedJob};
-use leasehold_types::{
-    DefinitionId, JobId, LeaseId, Problem, Stage, Timestamp, WorkerId, view::Definition,
-};
+use leasehold_types::{DefinitionId, JobId, LeaseId, Problem, Stage, Timestamp, WorkerId, view::Definition};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{collections::HashMap, time::Duration};
