@@ -118,8 +118,13 @@ impl Drop for Dropped {
 fn the_sdk_drops_a_job_whose_lease_it_cannot_keep(house: House) {
     let remote = Remote::new(house);
     let number = remote.enqueue("acme", json!({}));
-    let short =
-        WorkerConfig { lease_seconds: 3, renew_threshold_seconds: 1, concurrency: 1, ..config(&remote) };
+    let short = WorkerConfig {
+        lease_seconds: 3,
+        renew_threshold_seconds: 1,
+        renew_jitter_seconds: 0,
+        concurrency: 1,
+        ..config(&remote)
+    };
     let worker = Worker::new(short).unwrap();
     let stop = worker.stop_token();
     let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();

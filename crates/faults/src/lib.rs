@@ -26,8 +26,6 @@ use uuid::Uuid;
 
 /// Short, so that a killed worker's jobs come back while the test still runs.
 pub const LEASE: Duration = Duration::from_millis(700);
-/// What a whole worker with commands renews within.
-pub const WORKER_LEASE: Duration = Duration::from_secs(3);
 const BATCH: u32 = 10;
 
 pub async fn open(url: &str) -> Result<Arc<dyn Store>, StoreError> {

@@ -22,6 +22,10 @@ impl<S: Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
 }
 
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    // Fields in a list would be taken for those of the same place.
+    if !bytes.trim_ascii_start().starts_with(b"{") {
+        return Err(Problem::invalid("body", "It must be a JSON object. Nothing was changed."));
+    }
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let path = error.path().to_string();

