@@ -4,10 +4,12 @@ mod common;
 
 use common::{
     House,
-    remote::{Remote, enqueue, new_key},
+    remote::{Remote, enqueue},
 };
+use nix::sys::signal::Signal;
 use serde_json::json;
 use std::{
+    io::{Read, Write},
     thread,
     time::{Duration, Instant},
 };
@@ -16,8 +18,6 @@ on_both_databases! {
     a_job_is_claimed_reported_on_and_completed,
     a_claim_waits_until_a_job_arrives,
     a_stale_lease_is_refused_everywhere,
-    only_a_valid_worker_key_opens_the_door,
-    another_tenants_job_does_not_exist,
     failures_are_judged_like_any_workers,
     a_cancellation_reaches_the_worker,
     a_released_job_costs_no_attempt,
@@ -122,58 +122,6 @@ fn a_stale_lease_is_refused_everywhere(house: House) {
     assert_eq!(remote.tell(&holder, "complete", json!({})).0, 200);
 }
 
-fn only_a_valid_worker_key_opens_the_door(house: House) {
-    let remote = Remote::new(house);
-    let (read, worker) = (new_key(&remote.house, "acme", "read"), new_key(&remote.house, "acme", "worker"));
-    let ask = |headers: &[(&str, &str)]| {
-        let answer = remote.ask_with(headers, "claim", "{}");
-        let problem: serde_json::Value = serde_json::from_str(&answer.body).unwrap();
-        (answer.status, problem["code"].as_str().unwrap_or_default().to_owned())
-    };
-    let refused = |code: u16, name: &str| (code, name.to_owned());
-    assert_eq!(ask(&[]), refused(401, "UNAUTHENTICATED"));
-    assert_eq!(
-        ask(&[("cookie", remote.cookie())]),
-        refused(401, "UNAUTHENTICATED"),
-        "cookies open nothing here"
-    );
-    let (prefix, _) = worker["lh_".len()..].split_once('_').unwrap();
-    for wrong in ["", "nonsense", "lh_0000_x", &format!("lh_{prefix}_wrong"), &worker[..worker.len() - 1]] {
-        assert_eq!(ask(&[("x-api-key", wrong)]), refused(401, "UNAUTHENTICATED"), "{wrong}");
-    }
-    assert_eq!(ask(&[("x-api-key", &read)]), refused(403, "FORBIDDEN"));
-    assert_eq!(ask(&[("authorization", &format!("Bearer {worker}"))]).0, 200);
-    // Keys are no cookies: no other site can borrow one, so where the request comes from does not matter.
-    assert_eq!(ask(&[("x-api-key", &worker), ("origin", "https://elsewhere.example")]).0, 200);
-    let listed = remote.house.json(&["key", "list", "--tenant", "acme"], "");
-    let key = listed.as_array().unwrap().iter().find(|key| key["prefix"] == prefix).unwrap();
-    assert!(key["last_used_at"].is_string() && key.get("secret_hash").is_none(), "{key}");
-    remote.house.json(&["key", "revoke", prefix], "");
-    assert_eq!(ask(&[("x-api-key", &worker)]), refused(401, "UNAUTHENTICATED"));
-    let missing = remote.ask_with(&[], "claim", "{}");
-    assert!(missing.header("www-authenticate").is_some_and(|scheme| scheme.starts_with("Bearer")));
-    assert_eq!(missing.header("content-type"), Some("application/problem+json"));
-}
-
-fn another_tenants_job_does_not_exist(house: House) {
-    let remote = Remote::new(house);
-    let foreign = remote.enqueue("other", json!({}));
-    let (status, answer) = remote.ask("claim", &json!({"wait_seconds": 1}));
-    assert_eq!((status, &answer["jobs"]), (200, &json!([])), "a key claims its own tenant's jobs only");
-    let lease = json!({"worker_id": "w", "lease_id": "01890000-0000-7000-8000-000000000000"});
-    for job in
-        [foreign.to_string(), "99999".into(), "summary".into(), "01890000-0000-7000-8000-000000000000".into()]
-    {
-        for what in ["heartbeat", "progress", "complete", "fail", "release"] {
-            let (status, problem) = remote.ask(&format!("{job}/{what}"), &lease);
-            assert_eq!((status, &problem["code"]), (404, &json!("NOT_FOUND")), "{job} {what}");
-        }
-    }
-    let key = new_key(&remote.house, "other", "worker");
-    let answer = remote.ask_with(&[("x-api-key", &key)], "claim", r#"{"worker_id": "w"}"#);
-    assert!(answer.body.contains(&format!("\"number\":{foreign}")), "{}", answer.body);
-}
-
 fn failures_are_judged_like_any_workers(house: House) {
     let remote = Remote::new(house);
     remote.enqueue("acme", json!({}));
@@ -232,7 +180,7 @@ fn a_caller_that_hangs_up_takes_nothing_with_it(house: House) {
     let mut callers = Vec::new();
     for _ in 0..3 {
         let mut caller = std::net::TcpStream::connect(remote.server.addr).unwrap();
-        std::io::Write::write_all(&mut caller, head.as_bytes()).unwrap();
+        caller.write_all(head.as_bytes()).unwrap();
         callers.push(caller);
     }
     thread::sleep(Duration::from_millis(500));
@@ -243,79 +191,26 @@ fn a_caller_that_hangs_up_takes_nothing_with_it(house: House) {
 }
 
 #[test]
-fn bad_requests_name_the_field_and_change_nothing() {
-    let remote = Remote::new(House::new());
-    remote.enqueue("acme", json!({}));
-    for (body, field) in [
-        (json!({"limit": 0}), "limit"),
-        (json!({"limit": 101}), "limit"),
-        (json!({"limit": "many"}), "limit"),
-        (json!({"wait_seconds": 31}), "wait_seconds"),
-        (json!({"lease_seconds": 0}), "lease_seconds"),
-        (json!({"kinds": ["media/steps", "steps"]}), "kinds[1]"),
-        (json!({"kinds": ["media/dance"]}), "kinds[0]"),
-        (json!({"queues": ["/x"]}), "queues[0]"),
-        (json!({"worker": "w"}), "worker"),
-        (json!({"worker_id": "two words"}), "worker_id"),
-        (json!([]), "body"),
-    ] {
-        let (status, problem) = remote.ask("claim", &body);
-        assert_eq!((status, &problem["code"]), (422, &json!("INVALID_INPUT")), "{body}: {problem}");
-        assert_eq!(problem["errors"][0]["field"], field, "{body}: {problem}");
-    }
-    let claim = remote.claim("w1", 30);
-    for (what, body, field) in [
-        ("logs", json!({"lines": [{"seq": 1, "text": "a"}, {"seq": 2}]}), "lines[1]"),
-        ("logs", json!({"lines": [{"seq": 0, "text": "a"}]}), "lines[0].seq"),
-        ("progress", json!({"percent": 101}), "percent"),
-        ("fail", json!({"error_class": "bad luck"}), "error_class"),
-        ("fail", json!({"retry_after": -1}), "retry_after"),
-        ("complete", json!({"completion_token": ""}), "completion_token"),
-        ("complete", json!({"result": "a\u{0}b"}), "result"),
-        ("heartbeat", json!({"lease_id": "nonsense"}), "lease_id"),
-    ] {
-        let mut full = claim.showing(json!({}));
-        full.as_object_mut().unwrap().extend(body.as_object().unwrap().clone());
-        let (status, problem) = remote.ask(&format!("{}/{what}", claim.number()), &full);
-        assert_eq!(
-            (status, &problem["errors"][0]["field"]),
-            (422, &json!(field)),
-            "{what} {body}: {problem}"
+fn a_waiting_claim_does_not_keep_the_server_from_ending() {
+    let mut remote = Remote::new(House::new());
+    let (addr, key) = (remote.server.addr, remote.key.clone());
+    let waiting = thread::spawn(move || {
+        let body = r#"{"wait_seconds": 30}"#;
+        let request = format!(
+            "POST /api/v1/worker/jobs/claim HTTP/1.1\r\nhost: x\r\nconnection: close\r\nx-api-key: {key}\r\n\
+             content-length: {}\r\n\r\n{body}",
+            body.len()
         );
-    }
-    let large = json!({"result": "x".repeat(1_100_000)});
-    let (status, problem) = remote.tell(&claim, "complete", large);
-    assert_eq!((status, &problem["code"]), (413, &json!("PAYLOAD_TOO_LARGE")));
-    assert_eq!(remote.ask_with(&[("x-api-key", &remote.key)], "claim", &" ".repeat(2_100_000)).status, 413);
-    let wrong = remote.server.get("/api/v1/worker/jobs/claim", &[("x-api-key", &remote.key)]);
-    assert_eq!((wrong.status, wrong.header("content-type")), (405, Some("application/problem+json")));
-    assert_eq!(remote.tell(&claim, "complete", json!({})).0, 200, "none of this cost the job");
-}
-
-#[test]
-fn an_expired_key_opens_nothing() {
-    let house = House::new();
-    house.json(&["tenant", "add", "Acme"], "");
-    let add = ["key", "add", "--tenant", "acme", "--name", "x", "--scopes", "worker", "--expires-days", "1"];
-    let key = house.json(&add, "")["key"].as_str().unwrap().to_owned();
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
-    for (days, status) in [(0, 200), (2, 401)] {
-        let server = house.serve(&[("JOBS_TEST_NOW_EPOCH", &(now + days * 86_400).to_string())]);
-        let answer = server.request("POST", "/api/v1/worker/jobs/claim", &[("x-api-key", &key)], "{}");
-        assert_eq!(answer.status, status, "after {days} days: {}", answer.body);
-    }
-}
-
-#[test]
-fn kinds_run_over_http_are_made_once_and_kept_from_commands() {
-    let house = House::new();
-    let made = house.json(&["definition", "add", "steps", "--domain", "media"], "");
-    assert_eq!((&made["executor"], &made["job_type"]), (&json!("remote"), &json!("steps")));
-    let again = house.run(&["definition", "add", "steps", "--json"], "");
-    let problem: serde_json::Value = serde_json::from_slice(&again.stderr).unwrap();
-    assert_eq!(problem["code"], "ALREADY_EXISTS");
-    let book = "[commands.steps]\nprogram = \"/bin/true\"\ndomain = \"media\"\n";
-    std::fs::write(house.dir.path().join("commands.toml"), book).unwrap();
-    let refused = house.run(&["serve", "--addr", "127.0.0.1:0"], "");
-    assert!(String::from_utf8_lossy(&refused.stderr).contains("another name"), "{refused:?}");
+        let mut caller = std::net::TcpStream::connect(addr).unwrap();
+        caller.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        caller.read_to_string(&mut answer).unwrap();
+        answer
+    });
+    thread::sleep(Duration::from_millis(500));
+    remote.server.signal(Signal::SIGTERM);
+    let (status, took) = remote.server.ended(Duration::from_secs(5));
+    assert!(status.success(), "{status} after {took:?}");
+    let answer = waiting.join().unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("\"jobs\":[]"), "{answer}");
 }

@@ -116,3 +116,33 @@ fn none() -> impl IntoView {
         </Empty>
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn worker(metadata: Value) -> WorkerView {
+        WorkerView {
+            worker_id: "w".into(),
+            hostname: "w".into(),
+            version: String::new(),
+            queues: vec![],
+            commands: vec![],
+            running_count: 0,
+            started_at: Timestamp::default(),
+            last_seen_at: Timestamp::default(),
+            metadata,
+            stale: false,
+        }
+    }
+
+    #[test]
+    fn what_runs_less_is_said_in_words() {
+        let some = json!({"reduced": [{"domain": "decks", "job_type": "convert", "to": 2, "of": 8}]});
+        assert_eq!(reduced(&worker(some)).as_deref(), Some("reduced: convert 2 of 8"));
+        for none in [json!({"reduced": []}), json!({}), Value::Null] {
+            assert_eq!(reduced(&worker(none)), None);
+        }
+    }
+}

@@ -103,4 +103,10 @@ mod tests {
         assert!(scope.require(Permission::View).is_ok());
         assert_eq!(scope.require(Permission::Operate).unwrap_err().code, ProblemCode::Forbidden);
     }
+
+    #[test]
+    fn a_worker_may_not_even_look() {
+        let scope = Scope::new(Reach::All, Actor::System("test"), Permission::Work);
+        assert_eq!(scope.require(Permission::View).unwrap_err().code, ProblemCode::Forbidden);
+    }
 }

@@ -1,32 +1,28 @@
 //! Workers that come over HTTP. They pass the same fence as any other: each request shows its lease, and the store
 //! refuses what is no longer held. What they send is bounded and redacted here, because nobody else does it.
 
+mod words;
+
 use super::Engine;
 use crate::{
     params::{
         AttemptFacts, ClaimedJob, Finish, FinishAnswer, Lease, NewLogLine, RenewAnswer, Renewal, Selector,
     },
-    payload, progress,
+    progress,
     progress::ProgressReport,
     remote::HeldJob,
     scope::Scope,
-    secrets::Redactor,
     transition::Ending,
 };
-use leasehold_types::{
-    JobRef, JobStatus, LeaseId, Problem, ProblemCode, Stage, Timestamp, WorkerId, view::Definition,
-};
+use leasehold_types::{JobRef, JobStatus, LeaseId, Problem, Stage, Timestamp, WorkerId, view::Definition};
 use serde_json::Value;
 use std::time::Duration;
+use words::{
+    LONGEST_CODE, LONGEST_LINE, LONGEST_MESSAGE, bounded, check_result, clean, redactor, said, stale,
+};
 
 /// The most lines kept of one attempt; the numbers of lines end here.
 const LINES_PER_ATTEMPT: i64 = 5_000;
-/// The most of one line that is kept, in characters.
-const LONGEST_LINE: usize = 8 * 1024;
-const LONGEST_MESSAGE: usize = 500;
-const LONGEST_ERROR: usize = 4_000;
-const LONGEST_STACK: usize = 64 * 1024;
-const LONGEST_CODE: usize = 64;
 
 /// What a worker wants to run.
 #[derive(Clone, PartialEq, Debug)]
@@ -217,48 +213,4 @@ impl Engine {
             message: report.message.map(|message| said(&redactor, &message, LONGEST_MESSAGE)),
         })
     }
-}
-
-fn check_result(result: &Value, most: usize) -> Result<(), Problem> {
-    let size = result.to_string().len();
-    if size > most {
-        let detail = format!("The result has {size} bytes; at most {most} are allowed. Nothing was changed.");
-        return Err(Problem::new(ProblemCode::PayloadTooLarge, detail));
-    }
-    payload::check_content(result).map_err(|_| {
-        Problem::invalid(
-            "result",
-            "It is nested too deeply or contains a NUL character. Nothing was changed.",
-        )
-    })
-}
-
-fn redactor(job: &HeldJob) -> Redactor {
-    job.payload.as_ref().map(Redactor::for_payload).unwrap_or_default()
-}
-
-fn bounded(ending: Ending, redactor: &Redactor) -> Ending {
-    let Ending::Failed(mut failure) = ending else { return ending };
-    failure.message = said(redactor, &failure.message, LONGEST_ERROR);
-    failure.stack = failure.stack.map(|stack| said(redactor, &stack, LONGEST_STACK));
-    failure.error_code = failure.error_code.map(|code| clean(&code, LONGEST_CODE)).filter(|c| !c.is_empty());
-    Ending::Failed(failure)
-}
-
-/// Cut before it is searched for secrets: a worker may send very much.
-fn said(redactor: &Redactor, text: &str, most: usize) -> String {
-    redactor.text(&clean(text, most)).into_owned()
-}
-
-/// Text a database can keep.
-fn clean(text: &str, most: usize) -> String {
-    text.chars().map(|c| if c == '\0' { '\u{fffd}' } else { c }).take(most).collect()
-}
-
-fn stale(number: i64) -> Problem {
-    let detail = format!(
-        "Job #{number} is not held under this lease: it was taken back, given to another worker or has ended. \
-         Nothing was changed; stop working on it and drop the result."
-    );
-    Problem::new(ProblemCode::StaleLease, detail)
 }
