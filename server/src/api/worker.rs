@@ -13,6 +13,7 @@ use crate::auth::api_key::{self, Entered, Entrance, KeyScope};
 use asking::{Claim, Claimed};
 use axum::{Json, Router, extract::State, middleware::from_fn_with_state, routing::post};
 use leasehold_queue::transition::Ending;
+use poll::Waiting;
 use reporting::{Complete, Ended, Fail, Heartbeat, Logs, Progress, Release, StillHeld, Written};
 use roll::Roll;
 use std::{sync::Arc, time::Duration};
@@ -21,6 +22,7 @@ use std::{sync::Arc, time::Duration};
 struct Workers {
     api: Api,
     roll: Arc<Roll>,
+    waiting: Arc<Waiting>,
 }
 
 pub fn routes(api: Api) -> Router {
@@ -34,7 +36,7 @@ pub fn routes(api: Api) -> Router {
         .route("/jobs/{id}/fail", post(fail))
         .route("/jobs/{id}/release", post(release))
         .layer(from_fn_with_state(entrance, api_key::enter))
-        .with_state(Workers { api, roll: Arc::default() })
+        .with_state(Workers { api, roll: Arc::default(), waiting: Arc::default() })
 }
 
 async fn claim(

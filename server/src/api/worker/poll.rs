@@ -10,7 +10,13 @@ use leasehold_queue::{
     params::{ClaimedJob, Wake},
 };
 use leasehold_types::{Problem, ProblemCode};
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
 use tokio::{
     sync::{broadcast, oneshot},
     time::{Instant, sleep_until, timeout_at},
@@ -18,6 +24,31 @@ use tokio::{
 
 /// A job may become due without anybody's wake-up, and a wake-up may be lost.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// So many may look that often; when more wait, each looks less often and the database is asked no more.
+const LOOKERS: u32 = 20;
+
+/// Callers that wait right now.
+#[derive(Default)]
+pub struct Waiting(AtomicU32);
+
+impl Waiting {
+    fn enter(self: &Arc<Self>) -> Place {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Place(self.clone())
+    }
+
+    fn look_every(&self) -> Duration {
+        LOOK_EVERY * (self.0.load(Ordering::Relaxed) / LOOKERS).max(1)
+    }
+}
+
+struct Place(Arc<Waiting>);
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
 
 pub async fn claim(
     workers: &Workers,
@@ -52,6 +83,7 @@ async fn wait_for_jobs(
     // Subscribe, then query, then wait: the other way round loses what happens in between.
     let mut wakes = engine.store().wakes();
     let until = Instant::now() + patience;
+    let _place = workers.waiting.enter();
     loop {
         let jobs = engine.remote_claim(scope, claim).await?;
         workers.roll.asks(engine, claim).await;
@@ -59,7 +91,7 @@ async fn wait_for_jobs(
             return Ok(jobs);
         }
         tokio::select! {
-            () = woken(&mut wakes, until.min(Instant::now() + LOOK_EVERY)) => {}
+            () = woken(&mut wakes, until.min(Instant::now() + workers.waiting.look_every())) => {}
             () = workers.api.ending.cancelled() => return Ok(jobs),
             () = caller.closed() => return Ok(jobs),
         }
@@ -74,5 +106,21 @@ async fn woken(wakes: &mut broadcast::Receiver<Wake>, latest: Instant) {
             Ok(Ok(_)) => {}
             Ok(Err(broadcast::error::RecvError::Closed)) => return sleep_until(latest).await,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_crowd_asks_the_database_no_more_than_a_few() {
+        let waiting = Arc::new(Waiting::default());
+        let mut crowd: Vec<_> = (0..25).map(|_| waiting.enter()).collect();
+        assert_eq!(waiting.look_every(), LOOK_EVERY);
+        crowd.extend((0..175).map(|_| waiting.enter()));
+        assert_eq!(waiting.look_every(), LOOK_EVERY * 10);
+        drop(crowd);
+        assert_eq!(waiting.look_every(), LOOK_EVERY);
     }
 }
