@@ -1,5 +1,6 @@
 //! `leasehold`: one binary that serves the dashboard, runs the workers and administers the installation.
 
+mod api;
 mod assets;
 mod attachments;
 mod auth;

@@ -1,9 +1,11 @@
 //! Which request goes where, and through which checks.
 //!
-//! Everything: request id → security headers → body limit → same-origin check. Then health, files of the site,
-//! and for the rest the session: server functions, live streams, and pages behind the sign-in guard.
+//! Everything: request id → security headers → body limit → same-origin check. Then health, the API with its keys,
+//! files of the site, and for the rest the session: server functions, live streams, and pages behind the sign-in
+//! guard.
 
 use crate::{
+    api::{self, Api},
     assets, attachments,
     auth::{PasswordGate, middleware as door_checks},
     headers, problem,
@@ -38,6 +40,7 @@ pub struct Serving {
 
 pub fn router(serving: Serving) -> Router {
     let site = Site::new(&serving);
+    let api = Api { engine: serving.engine.clone(), ending: serving.ending.clone() };
     let ready = Ready { engine: serving.engine.clone(), ending: serving.ending };
     Router::new()
         .route("/health", get(|| async { Json(json!({"status": "ok"})) }))
@@ -45,6 +48,7 @@ pub fn router(serving: Serving) -> Router {
         .route("/health/ready", get(is_ready))
         .with_state(ready)
         .route("/attachments/{id}", get(attachments::download).with_state(serving.engine.clone()))
+        .nest("/api/v1", api::routes(api))
         .fallback(move |request| site.clone().answer(request))
         .layer(from_fn(door_checks::same_origin))
         .layer(from_fn(headers::limit_body))

@@ -20,7 +20,7 @@ enum Verdict {
     Never(&'static [&'static str]),
 }
 
-const RULES: [Rule; 8] = [
+const RULES: [Rule; 9] = [
     Rule {
         package: "leasehold-types",
         arguments: &[],
@@ -79,6 +79,22 @@ const RULES: [Rule; 8] = [
             "thiserror",
             "url",
             "zip",
+        ]),
+    },
+    Rule {
+        package: "leasehold-sdk",
+        arguments: &[],
+        verdict: Verdict::Only(&[
+            "rand",
+            "reqwest",
+            "rustls",
+            "serde",
+            "serde_json",
+            "thiserror",
+            "tokio",
+            "tokio-util",
+            "tracing",
+            "uuid",
         ]),
     },
     Rule {

@@ -14,6 +14,7 @@ use crate::{
 use leasehold_queue::{Actor, Permission, Reach, Scope};
 use leasehold_types::{Problem, Timestamp, id::short_worker, view::WorkerView};
 use leptos::prelude::*;
+use serde_json::Value;
 
 #[component]
 pub fn WorkersPage() -> impl IntoView {
@@ -72,14 +73,17 @@ fn row(worker: WorkerView, now: Timestamp) -> impl IntoView {
     } else {
         view! { <Badge tone=Tone::Completed label="Alive" /> }
     };
+    let remote =
+        (worker.metadata["kind"] == "remote").then(|| view! { " " <code class="tag">"over HTTP"</code> });
+    let reduced = reduced(&worker).map(|text| view! { <div class="muted">{text}</div> });
     let commands =
         worker.commands.into_iter().map(|c| view! { <code class="tag">{c}</code> " " }).collect_view();
     view! {
         <tr>
             <th scope="row" title=worker.worker_id.clone()>
-                {short_worker(&worker.worker_id).to_owned()}
+                {short_worker(&worker.worker_id).to_owned()} {remote}
             </th>
-            <td>{state}</td>
+            <td>{state} {reduced}</td>
             <td class="number-cell">{worker.running_count}</td>
             <td class="middling muted">
                 <Ago at=worker.last_seen_at now />
@@ -93,6 +97,15 @@ fn row(worker: WorkerView, now: Timestamp) -> impl IntoView {
     }
 }
 
+/// “reduced: convert 2 of 8”, when kinds of job fail so often that fewer of them run.
+fn reduced(worker: &WorkerView) -> Option<String> {
+    let kinds = worker.metadata["reduced"].as_array().filter(|kinds| !kinds.is_empty())?;
+    let text = |kind: &Value| {
+        Some(format!("{} {} of {}", kind["job_type"].as_str()?, kind["to"].as_u64()?, kind["of"].as_u64()?))
+    };
+    Some(format!("reduced: {}", kinds.iter().filter_map(text).collect::<Vec<_>>().join(", ")))
+}
+
 fn none() -> impl IntoView {
     view! {
         <Empty icon=icon::WORKERS title="No worker is alive">
@@ -101,5 +114,35 @@ fn none() -> impl IntoView {
                 ", or serve with one built in: " <code>"leasehold serve --workers 4"</code>
             </p>
         </Empty>
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn worker(metadata: Value) -> WorkerView {
+        WorkerView {
+            worker_id: "w".into(),
+            hostname: "w".into(),
+            version: String::new(),
+            queues: vec![],
+            commands: vec![],
+            running_count: 0,
+            started_at: Timestamp::default(),
+            last_seen_at: Timestamp::default(),
+            metadata,
+            stale: false,
+        }
+    }
+
+    #[test]
+    fn what_runs_less_is_said_in_words() {
+        let some = json!({"reduced": [{"domain": "decks", "job_type": "convert", "to": 2, "of": 8}]});
+        assert_eq!(reduced(&worker(some)).as_deref(), Some("reduced: convert 2 of 8"));
+        for none in [json!({"reduced": []}), json!({}), Value::Null] {
+            assert_eq!(reduced(&worker(none)), None);
+        }
     }
 }

@@ -28,6 +28,7 @@ pub mod outbox;
 pub mod people;
 pub mod queues_and_workers;
 pub mod reclaim;
+pub mod remote;
 pub mod renew;
 pub mod sessions;
 pub mod upkeep;
@@ -144,6 +145,10 @@ macro_rules! conformance_suite {
             queues_and_workers: a_queue_is_paused_and_resumed, controls_are_listed, a_heartbeat_is_shown,
                 a_silent_worker_is_stale, a_worker_gone_for_an_hour_is_removed, a_worker_says_good_bye,
                 leadership_is_exclusive, leadership_is_kept_by_its_holder;
+            remote: a_held_job_is_found_by_number_and_id, another_tenants_job_is_not_held,
+                jobs_are_counted_per_worker, keys_are_listed_within_a_scope, a_revoked_key_says_since_when,
+                a_foreign_key_cannot_be_revoked, the_use_of_a_key_is_noted_once_a_minute,
+                what_a_worker_tells_of_itself_is_shown;
             lists: newest_first, pages_follow_each_other_without_gap, statuses_narrow_the_list, other_filters_narrow_the_list,
                 text_finds_numbers_types_and_errors, lists_stay_within_the_tenant, a_system_scope_sees_all_tenants,
                 times_narrow_the_list, the_count_matches_the_filter, wildcards_are_plain_text;

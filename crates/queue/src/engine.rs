@@ -7,6 +7,7 @@ mod door;
 mod enqueue;
 mod limits;
 mod people;
+mod remote;
 mod upkeep;
 
 use crate::{
@@ -28,6 +29,7 @@ use leasehold_types::{
     view::{Definition, JobDetail, JobsPage, LogLine, Overview, WorkerView},
 };
 pub use people::{SetupRequest, normalise_email};
+pub use remote::{Ended, Held, KeptLines, RemoteClaim, Renewed};
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex},

@@ -6,6 +6,7 @@
 //! [`progress`]); a [`store::Store`] only persists them, each verb in one transaction. Pages, the API, workers
 //! and the command line all go through [`engine::Engine`]; nothing else writes the tables.
 
+pub mod adaptive;
 pub mod admission;
 pub mod allow;
 pub mod attachments;
@@ -24,6 +25,7 @@ pub mod params;
 pub mod payload;
 pub mod progress;
 pub mod quota;
+pub mod remote;
 pub mod scope;
 pub mod secrets;
 pub mod signing;
@@ -36,6 +38,7 @@ pub use clock::Clock;
 pub use engine::{Engine, EngineConfig};
 pub use gate::Gate;
 pub use hub::Hub;
+pub use remote::Remote;
 pub use scope::{Actor, Permission, Reach, Scope};
 pub use store::{Store, StoreError, StoreResult};
 pub use upkeep::Upkeep;

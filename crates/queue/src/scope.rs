@@ -13,6 +13,8 @@ pub enum Reach {
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Permission {
+    /// Claim jobs and report on those one holds; see nothing else.
+    Work,
     /// See jobs; secrets in payloads stay masked.
     View,
     /// Enqueue, cancel, retry, steer queues.
@@ -100,5 +102,11 @@ mod tests {
         let scope = Scope::new(Reach::All, Actor::System("test"), Permission::View);
         assert!(scope.require(Permission::View).is_ok());
         assert_eq!(scope.require(Permission::Operate).unwrap_err().code, ProblemCode::Forbidden);
+    }
+
+    #[test]
+    fn a_worker_may_not_even_look() {
+        let scope = Scope::new(Reach::All, Actor::System("test"), Permission::Work);
+        assert_eq!(scope.require(Permission::View).unwrap_err().code, ProblemCode::Forbidden);
     }
 }

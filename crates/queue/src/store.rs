@@ -11,6 +11,7 @@ use crate::{
         NewJob, NewKey, NewLogLine, NewTenant, NewUser, OutboxCursor, OutboxEvent, QueueControl, Reclaimed,
         RenewAnswer, Renewal, Selector, SessionRow, Wake,
     },
+    remote::Remote,
     scope::Scope,
     transition::Rules,
     upkeep::Upkeep,
@@ -74,9 +75,9 @@ impl From<StoreError> for Problem {
 /// A setting of this installation, with its expiry.
 pub type Setting = (String, Option<Timestamp>);
 
-/// Everything a store does; [`Upkeep`] and [`Attachments`] are parts of it.
+/// Everything a store does; more of it is in [`Upkeep`], [`Attachments`] and [`Remote`].
 #[async_trait]
-pub trait Store: Upkeep + Attachments {
+pub trait Store: Upkeep + Attachments + Remote {
     // ---- the database itself
 
     /// Brings the schema up to date.

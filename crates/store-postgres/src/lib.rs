@@ -8,6 +8,7 @@
 //! that a busy dashboard cannot cost a worker its lease; `work` serves everything else.
 
 mod admission;
+mod api_keys;
 mod attachments;
 mod audit;
 mod claim;
@@ -29,6 +30,7 @@ mod overview;
 mod people;
 mod read;
 mod reclaim;
+mod remote;
 mod renew;
 mod schema;
 mod sessions;

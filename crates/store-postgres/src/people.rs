@@ -43,17 +43,17 @@ impl TryFrom<TenantRecord> for Tenant {
     }
 }
 
-struct KeyRecord {
-    id: Uuid,
-    tenant_id: Uuid,
-    name: String,
-    prefix: String,
-    secret_hash: String,
-    scopes: Value,
-    created_at: OffsetDateTime,
-    expires_at: Option<OffsetDateTime>,
-    revoked_at: Option<OffsetDateTime>,
-    last_used_at: Option<OffsetDateTime>,
+pub struct KeyRecord {
+    pub id: Uuid,
+    pub tenant_id: Uuid,
+    pub name: String,
+    pub prefix: String,
+    pub secret_hash: String,
+    pub scopes: Value,
+    pub created_at: OffsetDateTime,
+    pub expires_at: Option<OffsetDateTime>,
+    pub revoked_at: Option<OffsetDateTime>,
+    pub last_used_at: Option<OffsetDateTime>,
 }
 
 impl TryFrom<KeyRecord> for (ApiKey, String) {

@@ -51,7 +51,8 @@ impl PostgresStore {
             .await
             .map_err(database)?;
         let rows = sqlx::query!(
-            "SELECT worker_id, hostname, version, queues, commands, running_count, started_at, last_seen_at
+            "SELECT worker_id, hostname, version, queues, commands, running_count, metadata,
+                    started_at, last_seen_at
              FROM job_workers ORDER BY last_seen_at DESC, worker_id"
         )
         .fetch_all(&self.work)
@@ -69,6 +70,7 @@ impl PostgresStore {
                     running_count: r.running_count,
                     started_at: stamp(r.started_at),
                     last_seen_at: stamp(r.last_seen_at),
+                    metadata: r.metadata,
                     stale: stamp(r.last_seen_at) < stale_before,
                 })
             })

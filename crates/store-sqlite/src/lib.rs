@@ -13,6 +13,7 @@
 //! row out as text again.
 
 mod admission;
+mod api_keys;
 mod attachments;
 mod audit;
 mod claim;
@@ -36,6 +37,7 @@ mod people;
 mod pick;
 mod read;
 mod reclaim;
+mod remote;
 mod renew;
 mod schema;
 mod sessions;

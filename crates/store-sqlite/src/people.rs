@@ -126,6 +126,37 @@ pub(crate) async fn tenant(store: &SqliteStore, scope: &Scope, id: TenantId) -> 
 
 // ---- keys and settings --------------------------------------------------------------------------
 
+pub(crate) struct KeyRecord {
+    pub id: String,
+    pub tenant_id: String,
+    pub name: String,
+    pub prefix: String,
+    pub secret_hash: String,
+    pub scopes: String,
+    pub created_at: String,
+    pub expires_at: Option<String>,
+    pub revoked_at: Option<String>,
+    pub last_used_at: Option<String>,
+}
+
+impl TryFrom<KeyRecord> for (ApiKey, String) {
+    type Error = Error;
+    fn try_from(row: KeyRecord) -> Outcome<Self> {
+        let key = ApiKey {
+            id: KEYS.parse("id", &row.id)?,
+            tenant_id: KEYS.parse("tenant_id", &row.tenant_id)?,
+            scopes: KEYS.json("scopes", &row.scopes)?,
+            created_at: KEYS.time("created_at", &row.created_at)?,
+            expires_at: KEYS.time_opt("expires_at", row.expires_at.as_deref())?,
+            revoked_at: KEYS.time_opt("revoked_at", row.revoked_at.as_deref())?,
+            last_used_at: KEYS.time_opt("last_used_at", row.last_used_at.as_deref())?,
+            name: row.name,
+            prefix: row.prefix,
+        };
+        Ok((key, row.secret_hash))
+    }
+}
+
 pub(crate) async fn create_key(store: &SqliteStore, scope: &Scope, new: NewKey) -> Outcome<ApiKey> {
     if !scope.reaches(new.tenant_id) {
         return Err(Problem::not_found("This tenant").into());
@@ -175,26 +206,15 @@ pub(crate) fn no_such_tenant(error: sqlx::Error) -> Error {
 }
 
 pub(crate) async fn key_by_prefix(store: &SqliteStore, prefix: &str) -> Outcome<Option<(ApiKey, String)>> {
-    let found = sqlx::query!(
+    let found = sqlx::query_as!(
+        KeyRecord,
         "SELECT id, tenant_id, name, prefix, secret_hash, scopes, created_at, expires_at, revoked_at, last_used_at
          FROM api_keys WHERE prefix = ?1",
         prefix
     )
     .fetch_optional(&store.read)
     .await?;
-    let Some(row) = found else { return Ok(None) };
-    let key = ApiKey {
-        id: KEYS.parse("id", &row.id)?,
-        tenant_id: KEYS.parse("tenant_id", &row.tenant_id)?,
-        scopes: KEYS.json("scopes", &row.scopes)?,
-        created_at: KEYS.time("created_at", &row.created_at)?,
-        expires_at: KEYS.time_opt("expires_at", row.expires_at.as_deref())?,
-        revoked_at: KEYS.time_opt("revoked_at", row.revoked_at.as_deref())?,
-        last_used_at: KEYS.time_opt("last_used_at", row.last_used_at.as_deref())?,
-        name: row.name,
-        prefix: row.prefix,
-    };
-    Ok(Some((key, row.secret_hash)))
+    found.map(TryInto::try_into).transpose()
 }
 
 pub(crate) async fn put_setting(

@@ -54,7 +54,8 @@ pub(crate) async fn all(store: &SqliteStore) -> Outcome<Vec<WorkerView>> {
     let now = store.clock.now();
     let gone_before = now.minus(GONE_AFTER).to_string();
     let rows = sqlx::query!(
-        "SELECT worker_id, hostname, version, queues, commands, running_count, started_at, last_seen_at
+        "SELECT worker_id, hostname, version, queues, commands, running_count, metadata,
+                started_at, last_seen_at
          FROM job_workers ORDER BY last_seen_at DESC, worker_id"
     )
     .fetch_all(&store.read)
@@ -72,6 +73,7 @@ pub(crate) async fn all(store: &SqliteStore) -> Outcome<Vec<WorkerView>> {
             running_count: WORKERS.int("running_count", row.running_count)?,
             started_at: WORKERS.time("started_at", &row.started_at)?,
             last_seen_at,
+            metadata: WORKERS.json("metadata", &row.metadata)?,
             stale: is_stale(last_seen_at, now),
             worker_id: row.worker_id,
             hostname: row.hostname,

@@ -43,6 +43,7 @@ codes! {
     SetupLinkInvalid = "SETUP_LINK_INVALID", 403, "This setup link does not work";
     CrossSite = "CROSS_SITE", 403, "The request came from another site";
     Forbidden = "FORBIDDEN", 403, "You may not do this";
+    MethodNotAllowed = "METHOD_NOT_ALLOWED", 405, "This address does not take this method";
     NotFound = "NOT_FOUND", 404, "There is nothing here";
     WrongState = "WRONG_STATE", 409, "The job is not in a state that allows this";
     StaleLease = "STALE_LEASE", 409, "The lease is no longer yours";

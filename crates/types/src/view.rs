@@ -297,6 +297,9 @@ pub struct WorkerView {
     pub running_count: i32,
     pub started_at: Timestamp,
     pub last_seen_at: Timestamp,
+    /// What it tells of itself: `kind`, `pid`, `concurrency`, `reduced`, …
+    #[serde(default)]
+    pub metadata: Value,
     /// Three beats were missed.
     pub stale: bool,
 }

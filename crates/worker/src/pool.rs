@@ -4,6 +4,7 @@
 //! the listener for cancellations and the writer of results.
 
 mod attempt;
+mod brakes;
 mod cancels;
 mod claim;
 mod finisher;
@@ -73,6 +74,8 @@ struct Shared {
     started_at: Timestamp,
     running: RunningJobs,
     renewing: renewer::Turn,
+    /// Kinds of job that fail too often run fewer at a time.
+    brakes: brakes::Brakes,
     /// Rung when results were written: what waited for a limit may have its place now.
     place_freed: Notify,
 }
@@ -101,7 +104,7 @@ impl Pool {
 
     /// A pool that runs whatever is registered.
     pub fn with_registry(engine: Arc<Engine>, registry: Registry, config: PoolConfig) -> Self {
-        let started_at = engine.now();
+        let (started_at, concurrency) = (engine.now(), config.concurrency);
         let shared = Shared {
             engine,
             config,
@@ -110,6 +113,7 @@ impl Pool {
             started_at,
             running: RunningJobs::default(),
             renewing: renewer::Turn::default(),
+            brakes: brakes::Brakes::new(concurrency),
             place_freed: Notify::new(),
         };
         Self { shared: Arc::new(shared) }

@@ -1,4 +1,4 @@
-//! A program that prints without end costs bounded memory. In a process of its own, because memory is measured.
+//! A program that prints a gigabyte, half of it to either stream, costs bounded memory. In a process of its own, because memory is measured.
 
 #[expect(dead_code, reason = "the other tests use the rest of the house")]
 #[path = "worker/house.rs"]
@@ -7,27 +7,33 @@ mod house;
 use house::House;
 use leasehold_types::{JobStatus, LogStream};
 use serde_json::json;
+use std::time::Duration;
 
 const BOOK: &str = r#"
 [commands.flood]
 program = "/bin/sh"
-args = ["-c", "yes 'a rather ordinary line of output' | head -c 200000000; printf '\\ndone\\n'"]
-timeout_seconds = 120
+args = ["-c", "yes 'a rather ordinary line of output, only somewhat longer than most, because it is the bytes that count and not the lines' | head -c 536870912 & yes 'and one of complaint, which is no shorter either, as complaints go, and goes on and on until nobody listens any more' | head -c 536870912 >&2; wait; printf '\\ndone\\n'; printf '\\nalas\\n' >&2"]
+timeout_seconds = 300
 "#;
+
+/// A gigabyte takes a while where tests run side by side.
+const PATIENCE: Duration = Duration::from_secs(280);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_flood_of_output_stays_bounded() {
     let house = House::with_commands(BOOK).await;
     let worker = house.start(House::config());
     let before = peak_memory();
-    let job = house.finished(house.enqueue("flood", json!({})).await).await;
+    let number = house.enqueue("flood", json!({})).await;
+    let job = house.until_within(PATIENCE, number, |job| job.row.status.is_finished()).await;
     assert_eq!(job.row.status, JobStatus::Completed, "{:?}", job.error_message);
     let attempt = &job.attempts[0];
-    assert!(
-        attempt.stdout_tail.as_ref().is_some_and(|tail| tail.len() <= 16 * 1024 && tail.ends_with("done\n"))
-    );
-    let last = attempt.logs.last().unwrap();
-    assert!(last.text == "done" && last.seq <= 5_000, "{last:?}");
+    for (tail, end) in [(&attempt.stdout_tail, "done\n"), (&attempt.stderr_tail, "alas\n")] {
+        assert!(tail.as_ref().is_some_and(|tail| tail.len() <= 16 * 1024 && tail.ends_with(end)), "{tail:?}");
+    }
+    let last: Vec<_> = attempt.logs.iter().rev().take(4).map(|line| line.text.as_str()).collect();
+    assert!(last.contains(&"done") && last.contains(&"alas"), "the end of either stream is kept: {last:?}");
+    assert!(attempt.logs.iter().all(|line| line.seq <= 5_000));
     let store = house.engine.store();
     let scope = leasehold_queue::Scope::system("test");
     let all =

@@ -1,5 +1,6 @@
 //! Who is asking: passwords, sessions, the setup link, and the checks in front of every page.
 
+pub mod api_key;
 mod gate;
 pub mod middleware;
 pub mod password;

@@ -25,8 +25,18 @@ pub async fn commands(config: &Config, engine: &Engine) -> Result<Arc<CommandBoo
         None => CommandBook::parse(BUILT_IN_COMMANDS, Path::new("built-in commands.toml")),
     };
     let book = book.map_err(|error| Problem::new(ProblemCode::InvalidInput, error.to_string()))?;
-    for definition in book.definitions().into_iter().chain(builtin::definitions()) {
+    for definition in builtin::definitions() {
         engine.store().ensure_definition(definition).await?;
+    }
+    for definition in book.definitions() {
+        let known = engine.store().ensure_definition(definition).await?;
+        if known.executor != "command" {
+            let detail = format!(
+                "“{}” is a kind of job of its own ({}); please give the command another name.",
+                known.key, known.executor
+            );
+            return Err(Problem::new(ProblemCode::AlreadyExists, detail));
+        }
     }
     engine.definitions_changed();
     warn_of_collisions(engine).await?;

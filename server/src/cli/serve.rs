@@ -62,6 +62,8 @@ impl Serve {
         announce(&engine, &config, bound, out).await?;
 
         ending.cancelled().await;
+        // Also without workers of its own: those that come over HTTP get nothing more.
+        engine.freeze_claims();
         if let Some(pool) = pool {
             pool.await.map_err(|error| failed("end its workers", error))?;
         }

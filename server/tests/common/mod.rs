@@ -2,6 +2,9 @@
 
 #![expect(dead_code, reason = "each test file uses its own part of this")]
 
+mod postgres;
+pub mod remote;
+
 use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
@@ -20,11 +23,17 @@ pub const PASSWORD: &str = "correct horse battery";
 /// A folder with a database in it, and the binary to use on it.
 pub struct House {
     pub dir: TempDir,
+    /// Another database than the file in the folder.
+    db_url: Option<String>,
 }
 
 impl House {
     pub fn new() -> Self {
-        Self { dir: tempfile::tempdir().unwrap() }
+        Self { dir: tempfile::tempdir().unwrap(), db_url: None }
+    }
+
+    pub fn on_postgres() -> Self {
+        Self { db_url: Some(postgres::fresh_database()), ..Self::new() }
     }
 
     pub fn command(&self, args: &[&str]) -> Command {
@@ -34,6 +43,9 @@ impl House {
             if name.starts_with("JOBS_") || name == "DATABASE_URL" || name == "RUST_LOG" {
                 command.env_remove(name);
             }
+        }
+        if let Some(url) = &self.db_url {
+            command.env("JOBS_DB_URL", url);
         }
         command.current_dir(self.dir.path()).args(args);
         command
@@ -176,7 +188,8 @@ impl Serving {
         let request = format!(
             "{head}host: {host}\r\nconnection: close\r\ncontent-length: {length}\r\n{more}\r\n{body}"
         );
-        stream.write_all(request.as_bytes()).unwrap();
+        // A request that is refused early may not be read to its end; the answer tells.
+        let _ = stream.write_all(request.as_bytes());
         stream
     }
 

@@ -29,7 +29,7 @@ impl Engine {
         if !self.claims_frozen() {
             return Ok(jobs);
         }
-        self.hand_back(jobs).await?;
+        self.release(jobs).await?;
         Ok(Vec::new())
     }
 
@@ -42,8 +42,9 @@ impl Engine {
         self.gate.is_shut()
     }
 
-    /// Jobs that were taken in the moment the gate was shut; it costs them no attempt.
-    async fn hand_back(&self, jobs: Vec<ClaimedJob>) -> StoreResult<()> {
+    /// Jobs that were taken and will not be run: the gate was shut, or nobody was there any more to hear of them.
+    /// It costs them no attempt.
+    pub async fn release(&self, jobs: Vec<ClaimedJob>) -> StoreResult<()> {
         if jobs.is_empty() {
             return Ok(());
         }

@@ -24,6 +24,7 @@ pub async fn run(shared: &Arc<Shared>, running: Arc<Running>, results: &mpsc::Se
         tracing::warn!(job = running.job.lease.number, "the lease was lost; the result is dropped");
         return shared.running.remove(&running);
     };
+    shared.brakes.hear(&running.job, &finish.ending);
     if let Err(mpsc::error::SendError(done)) = results.send(Done { running, finish }).await {
         tracing::error!(job = done.running.job.lease.number, "nobody is left to record the result");
         shared.running.remove(&done.running);

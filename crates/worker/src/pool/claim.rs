@@ -1,7 +1,10 @@
 //! The claiming loop: wait for a free slot → claim as many jobs as slots are free → run each → wait for more.
 
 use super::{Shared, attempt, finisher::Done, jittered, running::Running};
-use leasehold_queue::params::{ClaimedJob, Selector, Wake};
+use leasehold_queue::{
+    StoreResult,
+    params::{ClaimedJob, Selector, Wake},
+};
 use std::{
     sync::Arc,
     time::{Duration, Instant},
@@ -35,9 +38,8 @@ pub async fn run(shared: &Arc<Shared>, results: &mpsc::Sender<Done>, shutdown: &
     while let Some(permits) = free_slots(&slots, shutdown).await {
         let wanted = permits.len();
         let asked = Instant::now();
-        let (worker, lease) = (&shared.worker_id, shared.config.lease);
         // Not cancelled by a shutdown: its answer would be lost and its jobs held by nobody.
-        match shared.engine.claim(worker, &selector, wanted as u32, lease).await {
+        match claim(shared, &selector, wanted).await {
             Ok(jobs) => {
                 backoff = Duration::ZERO;
                 // Fewer than asked for may still not be all there are: only nothing means nothing.
@@ -55,6 +57,29 @@ pub async fn run(shared: &Arc<Shared>, results: &mpsc::Sender<Done>, shutdown: &
             }
         }
     }
+}
+
+/// One claim for all kinds; only while some kinds are reduced, those get a claim of their own each, for as many as
+/// they may still run.
+async fn claim(shared: &Shared, selector: &Selector, wanted: usize) -> StoreResult<Vec<ClaimedJob>> {
+    let (worker, lease) = (&shared.worker_id, shared.config.lease);
+    let Some(plan) = shared.brakes.plan(&selector.kinds, &shared.running) else {
+        return shared.engine.claim(worker, selector, wanted as u32, lease).await;
+    };
+    let mut jobs = Vec::new();
+    for (kinds, room) in plan {
+        let most = room.unwrap_or(usize::MAX).min(wanted - jobs.len());
+        if most > 0 {
+            let selector = Selector { kinds, ..selector.clone() };
+            match shared.engine.claim(worker, &selector, most as u32, lease).await {
+                Ok(more) => jobs.extend(more),
+                // What was claimed before must run.
+                Err(_) if !jobs.is_empty() => break,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    Ok(jobs)
 }
 
 /// Waits for a free slot and takes all that are free, up to a batch; none at shutdown.

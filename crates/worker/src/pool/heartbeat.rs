@@ -37,6 +37,7 @@ fn beat(shared: &Shared, hostname: &str) -> Heartbeat {
     let mut metadata = host::usage();
     metadata["started_at"] = json!(shared.started_at);
     metadata["concurrency"] = json!(shared.config.concurrency);
+    metadata["reduced"] = json!(shared.brakes.reduced());
     Heartbeat {
         worker_id: shared.worker_id.clone(),
         hostname: hostname.to_owned(),

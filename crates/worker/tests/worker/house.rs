@@ -112,6 +112,15 @@ impl House {
 
     /// Waits until the job is as wanted.
     pub async fn until(&self, number: i64, wanted: impl Fn(&JobDetail) -> bool) -> JobDetail {
+        self.until_within(PATIENCE, number, wanted).await
+    }
+
+    pub async fn until_within(
+        &self,
+        patience: Duration,
+        number: i64,
+        wanted: impl Fn(&JobDetail) -> bool,
+    ) -> JobDetail {
         let looking = async {
             loop {
                 let job = self.job(number).await;
@@ -121,7 +130,7 @@ impl House {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         };
-        match timeout(PATIENCE, looking).await {
+        match timeout(patience, looking).await {
             Ok(job) => job,
             Err(_) => panic!("it never came to that: {:#?}", self.job(number).await),
         }

@@ -1,0 +1,151 @@
+//! What a handler sees of its job.
+
+use crate::{
+    Error,
+    client::{Client, Lease},
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio_util::sync::CancellationToken;
+
+/// The server keeps no more of one attempt.
+const MOST_LINES: i64 = 5_000;
+
+/// A job as the server hands it out.
+#[derive(Clone, Debug, Deserialize)]
+pub struct ClaimedJob {
+    pub number: i64,
+    pub id: String,
+    pub lease_id: String,
+    pub tenant: String,
+    pub domain: String,
+    pub queue: String,
+    pub job_type: String,
+    #[serde(default)]
+    pub payload: Value,
+    pub attempt: i32,
+    pub max_attempts: i32,
+    pub timeout_seconds: Option<u64>,
+}
+
+/// A job in the hands of a handler. Copies speak of the same job.
+#[derive(Clone)]
+pub struct Job(Arc<Inner>);
+
+struct Inner {
+    claimed: ClaimedJob,
+    lease: Lease,
+    client: Arc<Client>,
+    cancelled: CancellationToken,
+    lost: CancellationToken,
+    log: Mutex<Log>,
+}
+
+#[derive(Default)]
+struct Log {
+    numbered: i64,
+    waiting: Vec<(i64, String)>,
+}
+
+impl Job {
+    pub(crate) fn new(claimed: ClaimedJob, lease: Lease, client: Arc<Client>) -> Self {
+        let (cancelled, lost) = (CancellationToken::new(), CancellationToken::new());
+        Self(Arc::new(Inner { claimed, lease, client, cancelled, lost, log: Mutex::default() }))
+    }
+
+    pub fn claimed(&self) -> &ClaimedJob {
+        &self.0.claimed
+    }
+
+    pub fn payload(&self) -> &Value {
+        &self.0.claimed.payload
+    }
+
+    /// Somebody asked for the job to be cancelled, its time is up, or the worker stops. A handler that returns soon
+    /// after is not dropped.
+    pub async fn cancelled(&self) {
+        self.0.cancelled.cancelled().await;
+    }
+
+    pub fn is_cancelled(&self) -> bool {
+        self.0.cancelled.is_cancelled()
+    }
+
+    /// Adds a line to the job's log; it is sent soon.
+    pub fn log(&self, text: impl Into<String>) {
+        let mut log = self.0.log.lock().unwrap_or_else(PoisonError::into_inner);
+        if log.numbered < MOST_LINES {
+            log.numbered += 1;
+            let seq = log.numbered;
+            log.waiting.push((seq, text.into()));
+        }
+    }
+
+    /// Moves the bar. It never goes back, and a stage the kind of job does not know is an error.
+    pub async fn progress(
+        &self,
+        stage: Option<&str>,
+        percent: Option<f64>,
+        message: Option<&str>,
+    ) -> Result<(), Error> {
+        let report = json!({"stage": stage, "percent": percent, "message": message});
+        let held = self.heard(self.0.client.progress(self.number(), self.lease(), report).await)?;
+        if held.cancel_requested {
+            self.cancel();
+        }
+        Ok(())
+    }
+
+    pub(crate) fn number(&self) -> i64 {
+        self.0.claimed.number
+    }
+
+    pub(crate) fn lease(&self) -> &Lease {
+        &self.0.lease
+    }
+
+    pub(crate) fn client(&self) -> &Client {
+        &self.0.client
+    }
+
+    pub(crate) fn cancel(&self) {
+        self.0.cancelled.cancel();
+    }
+
+    pub(crate) fn lose(&self) {
+        self.0.lost.cancel();
+    }
+
+    pub(crate) fn is_lost(&self) -> bool {
+        self.0.lost.is_cancelled()
+    }
+
+    pub(crate) async fn lost(&self) {
+        self.0.lost.cancelled().await;
+    }
+
+    /// Sends the lines that wait. Lines that cannot be sent wait on; each keeps its number, so that one sent twice
+    /// is kept once.
+    pub(crate) async fn send_log(&self) {
+        let lines = std::mem::take(&mut self.0.log.lock().unwrap_or_else(PoisonError::into_inner).waiting);
+        for batch in lines.chunks(500) {
+            if self.is_lost() {
+                return;
+            }
+            let sent = self.heard(self.0.client.logs(self.number(), self.lease(), batch).await);
+            if sent.is_err_and(|error| error.is_passing()) {
+                let mut log = self.0.log.lock().unwrap_or_else(PoisonError::into_inner);
+                log.waiting.extend_from_slice(batch);
+            }
+        }
+    }
+
+    /// Notices when an answer says that the job is lost.
+    pub(crate) fn heard<T>(&self, answer: Result<T, Error>) -> Result<T, Error> {
+        if answer.as_ref().is_err_and(Error::is_lost) {
+            self.lose();
+        }
+        answer
+    }
+}

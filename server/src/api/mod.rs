@@ -1,0 +1,50 @@
+//! The REST API under `/api/v1`, one file per resource. A handler turns a body into a call of the engine and its
+//! answer into JSON; errors are RFC 9457 problems with stable codes.
+
+mod body;
+mod worker;
+
+use crate::problem;
+use axum::{
+    Json, Router,
+    response::{IntoResponse, Response},
+};
+use body::{Body, JobPath};
+use leasehold_queue::Engine;
+use leasehold_types::{Problem, ProblemCode};
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+/// What every handler may use.
+#[derive(Clone)]
+pub struct Api {
+    pub engine: Arc<Engine>,
+    /// Cancelled when the server is about to end: nobody is kept waiting then.
+    pub ending: CancellationToken,
+}
+
+pub fn routes(api: Api) -> Router {
+    Router::new().nest("/worker", worker::routes(api)).method_not_allowed_fallback(wrong_method)
+}
+
+async fn wrong_method() -> Response {
+    let detail = "This address takes another method. Nothing was changed.";
+    problem::respond(&Problem::new(ProblemCode::MethodNotAllowed, detail))
+}
+
+type Answer<T> = Result<Json<T>, Refusal>;
+
+/// A problem as the answer of a handler.
+pub struct Refusal(Problem);
+
+impl<P: Into<Problem>> From<P> for Refusal {
+    fn from(problem: P) -> Self {
+        Self(problem.into())
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        problem::respond(&self.0)
+    }
+}

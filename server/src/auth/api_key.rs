@@ -1,0 +1,168 @@
+//! API keys: `lh_<prefix>_<secret>`, sent as `X-API-KEY` or `Authorization: Bearer`.
+//!
+//! The door of the REST API. [`enter`] stands in front of a resource and knows which scope its key must have; what
+//! lies behind finds a [`Scope`] confined to the key's tenant. Cookies are never looked at here, so another site
+//! has nothing to borrow.
+
+use crate::{problem, secret};
+use axum::{
+    extract::{FromRequestParts, Request, State},
+    http::{HeaderMap, header, request::Parts},
+    middleware::Next,
+    response::Response,
+};
+use clap::ValueEnum;
+use leasehold_queue::{Actor, Engine, Permission, Reach, Scope, remote::USE_NOTED_EVERY};
+use leasehold_types::{Problem, ProblemCode, view::ApiKey};
+use std::sync::Arc;
+
+/// What a key may be used for. Each includes those before it, except that only `worker` opens the worker's door.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, ValueEnum)]
+pub enum KeyScope {
+    Worker,
+    Read,
+    Write,
+    Admin,
+}
+
+impl KeyScope {
+    pub fn name(self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+    }
+
+    fn permission(self) -> Permission {
+        match self {
+            Self::Worker => Permission::Work,
+            Self::Read => Permission::View,
+            Self::Write | Self::Admin => Permission::Operate,
+        }
+    }
+
+    fn is_met_by(self, held: &[Self]) -> bool {
+        match self {
+            Self::Worker => held.contains(&Self::Worker),
+            needed => held.iter().any(|scope| *scope >= needed),
+        }
+    }
+}
+
+/// In front of one resource.
+#[derive(Clone)]
+pub struct Entrance {
+    pub engine: Arc<Engine>,
+    pub needs: KeyScope,
+}
+
+pub async fn enter(State(entrance): State<Entrance>, mut request: Request, next: Next) -> Response {
+    match admit(&entrance, request.headers()).await {
+        Ok(scope) => {
+            request.extensions_mut().insert(scope);
+            next.run(request).await
+        }
+        Err(problem) => {
+            let mut refused = problem::respond(&problem);
+            if problem.code == ProblemCode::Unauthenticated {
+                let scheme = header::HeaderValue::from_static("Bearer realm=\"leasehold\"");
+                refused.headers_mut().insert(header::WWW_AUTHENTICATE, scheme);
+            }
+            refused
+        }
+    }
+}
+
+/// The scope [`enter`] found.
+pub struct Entered(pub Scope);
+
+impl<S: Sync> FromRequestParts<S> for Entered {
+    type Rejection = Response;
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Response> {
+        let scope = parts.extensions.get::<Scope>().cloned();
+        scope.map(Self).ok_or_else(|| problem::respond(&unknown()))
+    }
+}
+
+async fn admit(entrance: &Entrance, headers: &HeaderMap) -> Result<Scope, Problem> {
+    let shown = shown(headers).ok_or_else(missing)?;
+    let (prefix, hidden) = parts(shown).ok_or_else(unknown)?;
+    let engine = &entrance.engine;
+    let found = engine.store().key_by_prefix(prefix).await?;
+    // Hashes of 256 random bits: comparing them byte by byte tells an attacker nothing.
+    let right = found.filter(|(_, hash)| *hash == secret::sha256_hex(hidden));
+    let (key, _) = right.ok_or_else(unknown)?;
+    let now = engine.now();
+    if key.revoked_at.is_some() || key.expires_at.is_some_and(|at| at <= now) {
+        return Err(unknown());
+    }
+    let held = scopes_of(&key);
+    if !entrance.needs.is_met_by(&held) {
+        let needed = entrance.needs.name();
+        let detail =
+            format!("This needs a key with the scope “{needed}”; this one has {}.", key.scopes.join(", "));
+        return Err(Problem::new(ProblemCode::Forbidden, detail));
+    }
+    if key.last_used_at.is_none_or(|at| at.plus(USE_NOTED_EVERY) <= now) {
+        engine.store().key_used(key.id).await?;
+    }
+    let permission = held.iter().map(|scope| scope.permission()).max().unwrap_or(Permission::Work);
+    let actor = Actor::Key { id: key.id, prefix: key.prefix };
+    Ok(Scope::new(Reach::Tenant(key.tenant_id), actor, permission))
+}
+
+/// Words of another version are no scopes of this one.
+fn scopes_of(key: &ApiKey) -> Vec<KeyScope> {
+    key.scopes.iter().filter_map(|word| KeyScope::from_str(word, false).ok()).collect()
+}
+
+fn shown(headers: &HeaderMap) -> Option<&str> {
+    if let Some(key) = headers.get("x-api-key") {
+        return key.to_str().ok().map(str::trim);
+    }
+    let (scheme, key) = headers.get(header::AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| key.trim())
+}
+
+fn parts(key: &str) -> Option<(&str, &str)> {
+    key.strip_prefix("lh_")?
+        .split_once('_')
+        .filter(|(prefix, hidden)| !prefix.is_empty() && !hidden.is_empty())
+}
+
+fn missing() -> Problem {
+    let detail = "Send a key: X-API-KEY: lh_…, or Authorization: Bearer lh_…. Nothing was changed.";
+    Problem::new(ProblemCode::Unauthenticated, detail)
+}
+
+/// The same answer for every key that does not work: a stranger learns nothing.
+fn unknown() -> Problem {
+    let detail = "This key is not known, has expired or was revoked. Nothing was changed.";
+    Problem::new(ProblemCode::Unauthenticated, detail)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::http::HeaderValue;
+
+    #[test]
+    fn a_key_comes_in_either_header() {
+        for (name, value) in [("x-api-key", "lh_ab_cd_ef"), ("authorization", "bearer  lh_ab_cd_ef")] {
+            let mut headers = HeaderMap::new();
+            headers.insert(name, HeaderValue::from_static(value));
+            assert_eq!(shown(&headers).and_then(parts), Some(("ab", "cd_ef")), "{name}");
+        }
+        let mut basic = HeaderMap::new();
+        basic.insert("authorization", HeaderValue::from_static("Basic bGhf"));
+        assert_eq!(shown(&basic), None);
+        for wrong in ["", "lh_", "lh_ab", "lh__x", "lh_ab_", "xx_ab_cd"] {
+            assert_eq!(parts(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn stronger_scopes_include_weaker_ones_but_only_a_worker_works() {
+        use KeyScope::{Admin, Read, Worker, Write};
+        assert!(Read.is_met_by(&[Write]) && Write.is_met_by(&[Admin]) && Read.is_met_by(&[Read]));
+        assert!(!Write.is_met_by(&[Read]) && !Read.is_met_by(&[Worker]) && !Read.is_met_by(&[]));
+        assert!(Worker.is_met_by(&[Worker, Read]) && !Worker.is_met_by(&[Admin]));
+    }
+}

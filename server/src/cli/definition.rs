@@ -1,0 +1,110 @@
+//! `leasehold definition add` and `list`: kinds of job that are run over HTTP. Those of commands come from
+//! `commands.toml` by themselves.
+
+use super::{Out, failed};
+use crate::{config::Config, store};
+use clap::{Args, Subcommand};
+use leasehold_queue::{params::NewDefinition, payload};
+use leasehold_types::{DefinitionLimits, Problem, ProblemCode, view::Definition, view::RetryPolicy};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+#[derive(Subcommand)]
+pub enum Kind {
+    /// Make a kind of job that workers over HTTP run.
+    Add(Add),
+    /// List every kind of job.
+    List,
+}
+
+#[derive(Args)]
+pub struct Add {
+    /// Its name: letters, digits, - _ .
+    key: String,
+    /// What it does, in a sentence.
+    #[arg(long, default_value = "")]
+    description: String,
+    #[arg(long, default_value = "remote")]
+    domain: String,
+    #[arg(long, default_value = "default")]
+    queue: String,
+    /// A file with the JSON Schema of its payload; without one any object is taken.
+    #[arg(long, value_name = "FILE")]
+    schema: Option<PathBuf>,
+    #[arg(long, value_name = "SECONDS", default_value_t = 3_600, value_parser = clap::value_parser!(i32).range(1..=31_536_000))]
+    timeout_seconds: i32,
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(i32).range(1..=100))]
+    max_attempts: i32,
+}
+
+impl Kind {
+    pub async fn run(self, config: Config, out: Out) -> Result<(), Problem> {
+        let engine = store::engine(&config).await?;
+        match self {
+            Self::Add(add) => {
+                let wanted = add.definition()?;
+                let definitions = engine.store().definitions().await?;
+                let same = |d: &&Definition| {
+                    d.key == wanted.key || (d.domain == wanted.domain && d.job_type == wanted.job_type)
+                };
+                if let Some(there) = definitions.iter().find(same) {
+                    let detail = format!(
+                        "“{}” exists already, as {}. Nothing was changed.",
+                        there.key, there.executor
+                    );
+                    return Err(Problem::new(ProblemCode::AlreadyExists, detail));
+                }
+                let made = engine.store().ensure_definition(wanted).await?;
+                out.say(
+                    &format!("Workers over HTTP may run {}/{} now.", made.domain, made.key),
+                    &json!(made),
+                );
+            }
+            Self::List => {
+                let all = engine.store().definitions().await?;
+                let lines: Vec<_> = all
+                    .iter()
+                    .map(|d| format!("{}  {}/{}  {}", d.key, d.domain, d.queue, d.executor))
+                    .collect();
+                out.say(&lines.join("\n"), &json!(all));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Add {
+    fn definition(self) -> Result<NewDefinition, Problem> {
+        for (field, name) in [("key", &self.key), ("domain", &self.domain), ("queue", &self.queue)] {
+            let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
+            if !plain || !(1..=64).contains(&name.len()) {
+                let message = format!("“{name}” must be 1 to 64 letters, digits, -, _ or .");
+                return Err(Problem::invalid(field, message));
+            }
+        }
+        let arg_schema = self.schema.map_or_else(|| Ok(json!({"type": "object"})), read_schema)?;
+        Ok(NewDefinition {
+            job_type: self.key.clone(),
+            key: self.key,
+            description: self.description,
+            domain: self.domain,
+            queue: self.queue,
+            executor: "remote".into(),
+            arg_schema,
+            timeout_seconds: self.timeout_seconds,
+            max_attempts: self.max_attempts,
+            retry: RetryPolicy::default(),
+            stages: Vec::new(),
+            limits: DefinitionLimits::default(),
+        })
+    }
+}
+
+fn read_schema(path: PathBuf) -> Result<Value, Problem> {
+    let what = format!("read {}", path.display());
+    let text = std::fs::read_to_string(&path).map_err(|error| failed(&what, error))?;
+    let schema = serde_json::from_str(&text)
+        .map_err(|error| Problem::invalid("schema", format!("{} is not JSON: {error}.", path.display())))?;
+    payload::compile(&schema)?;
+    Ok(schema)
+}
