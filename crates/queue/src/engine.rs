@@ -6,6 +6,7 @@ mod door;
 mod enqueue;
 mod limits;
 mod people;
+mod units;
 mod upkeep;
 
 use crate::{

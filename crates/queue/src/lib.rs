@@ -27,6 +27,7 @@ pub mod scope;
 pub mod secrets;
 pub mod store;
 pub mod transition;
+pub mod units;
 pub mod upkeep;
 
 pub use clock::Clock;
@@ -35,4 +36,5 @@ pub use gate::Gate;
 pub use hub::Hub;
 pub use scope::{Actor, Permission, Reach, Scope};
 pub use store::{Store, StoreError, StoreResult};
+pub use units::Units;
 pub use upkeep::Upkeep;

@@ -12,6 +12,7 @@ use crate::{
     },
     scope::Scope,
     transition::Rules,
+    units::Units,
     upkeep::Upkeep,
 };
 use async_trait::async_trait;
@@ -73,9 +74,9 @@ impl From<StoreError> for Problem {
 /// A setting of this installation, with its expiry.
 pub type Setting = (String, Option<Timestamp>);
 
-/// Everything a store does; its second half is [`Upkeep`].
+/// Everything a store does; its other parts are [`Upkeep`] and [`Units`].
 #[async_trait]
-pub trait Store: Upkeep {
+pub trait Store: Upkeep + Units {
     // ---- the database itself
 
     /// Brings the schema up to date.

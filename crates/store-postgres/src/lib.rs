@@ -35,6 +35,7 @@ mod settle;
 mod steer;
 mod steered;
 mod store;
+mod units;
 mod upkeep;
 mod users;
 mod wake;

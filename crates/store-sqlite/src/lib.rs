@@ -43,6 +43,7 @@ mod standing;
 mod steer;
 mod steered;
 mod store;
+mod units;
 mod upkeep;
 mod users;
 mod wake;

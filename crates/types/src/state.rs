@@ -71,6 +71,8 @@ impl UnknownWord {
     }
 }
 
+pub(crate) use words;
+
 words! {
     /// Where a job stands.
     JobStatus {
@@ -176,6 +178,7 @@ words! {
         NetworkTimeout = "network_timeout",
         DependencyUnavailable = "dependency_unavailable",
         RateLimited = "rate_limited",
+        ModelOverloaded = "model_overloaded",
         ResourceExhausted = "resource_exhausted",
         WorkerLost = "worker_lost",
         Timeout = "timeout",

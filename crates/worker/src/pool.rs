@@ -89,7 +89,16 @@ pub struct Pool {
 impl Pool {
     /// A pool that runs the commands of a book.
     pub fn new(engine: Arc<Engine>, book: Arc<CommandBook>, config: PoolConfig) -> Self {
-        let mut registry = Registry::default();
+        Self::beside(Registry::default(), engine, book, config)
+    }
+
+    /// A pool that runs the commands of a book beside what is registered.
+    pub fn beside(
+        mut registry: Registry,
+        engine: Arc<Engine>,
+        book: Arc<CommandBook>,
+        config: PoolConfig,
+    ) -> Self {
         let executor = Arc::new(CommandExecutor::new(book.clone(), config.guard_program.clone()));
         for spec in book.iter() {
             registry.register(&spec.domain, &spec.key, executor.clone());
