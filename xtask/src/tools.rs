@@ -77,7 +77,7 @@ fn on_path(name: &str) -> Option<PathBuf> {
     env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file())
 }
 
-/// Chromium, Postgres, and the programs that open exported decks: installed when we are root on Debian, else named.
+/// Chromium, Postgres, the programs that open exported decks and the one that reads pages: installed when we are root on Debian, else named.
 pub fn system_packages() -> Result<(), String> {
     let mut missing = Vec::new();
     if chromium().is_none() {
@@ -91,6 +91,9 @@ pub fn system_packages() -> Result<(), String> {
     }
     if on_path("pdftotext").is_none() || on_path("pdfinfo").is_none() {
         missing.push("poppler-utils");
+    }
+    if on_path("tesseract").is_none() {
+        missing.push("tesseract-ocr");
     }
     if missing.is_empty() {
         return Ok(());

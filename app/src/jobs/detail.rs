@@ -3,6 +3,7 @@
 mod actions;
 mod attempts;
 mod facts;
+mod units;
 mod waiting;
 
 use crate::{
@@ -19,9 +20,11 @@ use attempts::Attempts;
 use facts::{Details, Timeline, Trail};
 use leasehold_types::{
     JobStatus,
+    unit::UnitsView,
     view::{Diagnosis, JobDetail},
 };
 use leptos::prelude::*;
+use units::Units;
 use waiting::Waiting;
 
 #[component]
@@ -30,6 +33,8 @@ pub fn JobParts(
     detail: JobDetail,
     /// Why it is not running, while it waits.
     diagnosis: Option<Diagnosis>,
+    /// The calls it makes, when it is made of calls.
+    units: UnitsView,
     may_operate: bool,
     /// A form that came back with a problem, or that a link asked to open.
     form: OpenForm,
@@ -45,6 +50,7 @@ pub fn JobParts(
         <ProgressCard job stages diagnosis />
         <div class="columns">
             <div class="column">
+                <Units units />
                 <Attempts job attempts />
                 {move || result.get().map(|value| json_card("Result", value))}
                 {json_card("Payload", payload)}

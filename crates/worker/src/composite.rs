@@ -167,5 +167,9 @@ pub fn definitions() -> Vec<NewDefinition> {
 pub fn register(registry: &mut Registry, kit: &Kit) {
     let (ai, book) = (ai::definition(), book::definition());
     registry.register(ai.domain, ai.job_type, Arc::new(CompositeExecutor::<ai::Ai>::new(kit.clone())));
-    registry.register(book.domain, book.job_type, Arc::new(CompositeExecutor::<book::Book>::new(kit.clone())));
+    registry.register(
+        book.domain,
+        book.job_type,
+        Arc::new(CompositeExecutor::<book::Book>::new(kit.clone())),
+    );
 }

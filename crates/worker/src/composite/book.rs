@@ -48,7 +48,8 @@ struct Scans {
 }
 
 pub fn definition() -> NewDefinition {
-    let word = |title: &str| json!({"type": "string", "title": title, "description": "Empty = the least loaded"});
+    let word =
+        |title: &str| json!({"type": "string", "title": title, "description": "Empty = the least loaded"});
     NewDefinition {
         key: "book-ocr-correct".into(),
         description: "Reads the pages of a book, corrects them, and puts the text together".into(),

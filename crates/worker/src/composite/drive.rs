@@ -11,7 +11,8 @@ use leasehold_queue::{
     params::ClaimedJob,
     transition::Failure,
     units::{
-        ClaimedUnits, Standing, UnitAnswer, UnitClaim, UnitError, UnitFinish, UnitOutcome, UnitResult, WorkUnit,
+        ClaimedUnits, Standing, UnitAnswer, UnitClaim, UnitError, UnitFinish, UnitOutcome, UnitResult,
+        WorkUnit,
         retry::{self, Next},
     },
 };
@@ -209,5 +210,9 @@ impl<'a, C: Composite> Drive<'a, C> {
 
 fn broken(error: &tokio::task::JoinError) -> Failure {
     tracing::error!(%error, "a provider's call panicked");
-    failure("provider_panic", ErrorClass::InternalBug, "A provider's code panicked. The worker's log has more.")
+    failure(
+        "provider_panic",
+        ErrorClass::InternalBug,
+        "A provider's code panicked. The worker's log has more.",
+    )
 }

@@ -22,9 +22,7 @@ pub fn refused(status: u16, retry_after: Option<&str>, said: &str) -> UnitError 
         429 => passing("rate_limited", ErrorClass::RateLimited),
         408 => passing("provider_timeout", ErrorClass::NetworkTimeout),
         500..=599 => passing("model_overloaded", ErrorClass::ModelOverloaded),
-        401 | 403 => {
-            UnitError::permanent("provider_refused_key", ErrorClass::DependencyUnavailable, message)
-        }
+        401 | 403 => UnitError::permanent("provider_refused_key", ErrorClass::DependencyUnavailable, message),
         _ => UnitError::permanent("provider_refused", ErrorClass::ValidationError, message),
     }
 }

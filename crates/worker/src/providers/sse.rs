@@ -37,7 +37,8 @@ impl Answer {
         }
         let Ok(event) = serde_json::from_str::<Value>(data) else { return };
         if let Some(error) = event.get("error") {
-            let said = error.get("message").and_then(Value::as_str).map_or_else(|| error.to_string(), str::to_owned);
+            let said =
+                error.get("message").and_then(Value::as_str).map_or_else(|| error.to_string(), str::to_owned);
             self.error = Some(said);
         }
         let choice = &event["choices"][0];
@@ -47,7 +48,8 @@ impl Answer {
         }
         self.complete |= choice["finish_reason"].is_string();
         self.model = event["model"].as_str().map(str::to_owned).or_else(|| self.model.take());
-        self.usage = event.get("usage").filter(|usage| usage.is_object()).cloned().or_else(|| self.usage.take());
+        self.usage =
+            event.get("usage").filter(|usage| usage.is_object()).cloned().or_else(|| self.usage.take());
     }
 }
 

@@ -79,9 +79,8 @@ impl Tesseract {
         let word = |name: &str| request.get(name).and_then(Value::as_str);
         match (word("image_base64"), word("file")) {
             (Some(picture), _) => {
-                let bytes = STANDARD
-                    .decode(picture)
-                    .map_err(|_| unreadable("The page's picture is not base64."))?;
+                let bytes =
+                    STANDARD.decode(picture).map_err(|_| unreadable("The page's picture is not base64."))?;
                 let mut file = NamedTempFile::new().map_err(|error| cannot("keep the picture", error))?;
                 file.write_all(&bytes).map_err(|error| cannot("keep the picture", error))?;
                 Ok(Page::Given(file))
@@ -93,7 +92,8 @@ impl Tesseract {
 
     fn named(&self, name: &str) -> Result<PathBuf, UnitError> {
         let gone = || unreadable("There is no such page in the provider's folder.");
-        let folder = self.folder.as_ref().ok_or_else(|| unreadable("This provider has no folder of pages."))?;
+        let folder =
+            self.folder.as_ref().ok_or_else(|| unreadable("This provider has no folder of pages."))?;
         let folder = folder.canonicalize().map_err(|error| cannot("open its folder of pages", error))?;
         let file = folder.join(name).canonicalize().map_err(|_| gone())?;
         if !file.starts_with(&folder) || !file.is_file() {

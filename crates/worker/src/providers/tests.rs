@@ -24,7 +24,8 @@ fn the_sample_file_can_be_read_and_knows_two_local_ones() {
 fn what_the_sample_shows_as_a_comment_works_too() {
     let sample = include_str!("../../../../providers.toml");
     let example = sample.split("# ---8<---\n").nth(1).expect("the sample has an example");
-    let example: String = example.lines().map(|line| format!("{}\n", line.trim_start_matches("# "))).collect();
+    let example: String =
+        example.lines().map(|line| format!("{}\n", line.trim_start_matches("# "))).collect();
     let book = parse(&example).unwrap();
     assert_eq!(book.names(), ["chat", "scanner"]);
     assert!(book.specs().all(|spec| !spec.is_local));
