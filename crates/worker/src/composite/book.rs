@@ -162,7 +162,9 @@ impl Book {
         match self.pages.last() {
             Some(Page::Missing(why)) if self.pages.iter().all(|page| matches!(page, Page::Missing(_))) => {
                 let message = format!("No page could be read. The last one: {why}");
-                Err(failure("nothing_read", ErrorClass::DependencyUnavailable, message))
+                // Its calls have been retried already, as far as that made sense.
+                let failure = failure("nothing_read", ErrorClass::DependencyUnavailable, message);
+                Err(Failure { retryable: Some(false), ..failure })
             }
             _ => Ok(()),
         }
