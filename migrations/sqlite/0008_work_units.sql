@@ -12,6 +12,8 @@ CREATE TABLE providers (
     -- The whole state of the rate limit: no call may begin before this. Whoever claims locks the row and moves it.
     next_free_at         TEXT,
     last_used_at         TEXT,
+    -- Jobs that asked in vain, first come first: [number, until when the others stand back for it].
+    waiting              TEXT NOT NULL DEFAULT '[]',
     created_at           TEXT NOT NULL,
     updated_at           TEXT NOT NULL
 ) STRICT;

@@ -161,6 +161,7 @@ macro_rules! conformance_suite {
                 a_caller_gets_no_token_it_cannot_use, a_missed_start_costs_another_token,
                 permits_are_counted_over_all_jobs, every_end_frees_a_permit,
                 a_lost_worker_keeps_its_permit_until_its_job_is_taken_back, anybody_means_the_least_loaded,
+                who_asked_in_vain_is_next, a_turn_nobody_takes_is_not_kept_for_ever,
                 many_claimers_never_pass_the_rate_or_the_permits;
             outbox: events_come_in_order_and_once, the_tail_is_the_newest, a_limit_pages_the_outbox,
                 events_are_replayed_within_a_scope, events_carry_what_a_page_needs, the_oldest_event_is_known,

@@ -129,6 +129,31 @@ pub async fn anybody_means_the_least_loaded(b: Bench) {
     assert_eq!(with, ["reader", "second", "reader", "second"]);
 }
 
+pub async fn who_asked_in_vain_is_next(b: Bench) {
+    let eager = b.composite(many(5)).await;
+    let patient = b.composite(many(5)).await;
+    b.reader(1.0, 10).await;
+    assert_eq!(b.claim_units(&eager, 1).await.units.len(), 1);
+    let told = b.claim_units(&patient, 1).await;
+    assert!(told.units.is_empty());
+    b.clock.freeze(told.ask_again_at.unwrap());
+    assert!(b.claim_units(&eager, 1).await.units.is_empty(), "it is the other's turn");
+    assert_eq!(b.claim_units(&patient, 1).await.units.len(), 1);
+}
+
+pub async fn a_turn_nobody_takes_is_not_kept_for_ever(b: Bench) {
+    let eager = b.composite(many(5)).await;
+    let gone = b.composite(many(5)).await;
+    b.reader(1_000.0, 1).await;
+    let first = b.claim_units(&eager, 1).await.units.remove(0);
+    assert!(b.claim_units(&gone, 1).await.units.is_empty());
+    b.end_unit(&eager, &first, Ok(json!(1)), vec![], json!({})).await;
+    let told = b.claim_units(&eager, 1).await;
+    assert!(told.units.is_empty(), "it is the other's turn");
+    b.clock.freeze(told.ask_again_at.unwrap());
+    assert_eq!(b.claim_units(&eager, 1).await.units.len(), 1);
+}
+
 const RATE: f64 = 20.0;
 const PERMITS: i64 = 3;
 const JOBS: usize = 6;

@@ -12,12 +12,23 @@ fn provider(name: &str, rate: f64, max_concurrency: i32) -> ProviderState {
         max_retries: 2,
         retry_delay: Duration::from_secs(1),
     };
-    ProviderState { spec, is_active: true, running: 0, next_free_at: None, used: false }
+    ProviderState {
+        spec,
+        is_active: true,
+        running: 0,
+        next_free_at: None,
+        waiting: Vec::new(),
+        changed: false,
+    }
 }
 
 fn ask(wanted: &str, providers: &mut [ProviderState]) -> Given {
+    ask_as(1, NOW, wanted, providers)
+}
+
+fn ask_as(job: i64, now: Timestamp, wanted: &str, providers: &mut [ProviderState]) -> Given {
     let callable: Vec<String> = providers.iter().map(|p| p.spec.name.clone()).collect();
-    let moment = Moment { now: NOW, lead: Duration::ZERO, callable: &callable };
+    let moment = Moment { job, now, lead: Duration::ZERO, callable: &callable };
     give(&Wish { kind: UnitKind::Llm, provider: wanted.into() }, providers, &moment)
 }
 
@@ -75,7 +86,7 @@ fn nobody_waits_for_a_provider_that_does_not_exist() {
     let mut p = [provider("a", 5.0, 1)];
     assert_eq!(refused(ask("ghost", &mut p)), "unknown_provider");
     assert_eq!(refused(ask("", &mut [])), "unknown_provider");
-    let moment = Moment { now: NOW, lead: Duration::ZERO, callable: &[] };
+    let moment = Moment { job: 1, now: NOW, lead: Duration::ZERO, callable: &[] };
     let wish = Wish { kind: UnitKind::Llm, provider: "a".into() };
     assert_eq!(refused(give(&wish, &mut p, &moment)), "unknown_provider");
 }
@@ -86,4 +97,35 @@ fn a_provider_that_is_off_gets_nothing() {
     p[0].is_active = false;
     assert_eq!(refused(ask("a", &mut p)), "provider_inactive");
     assert_eq!(refused(ask("", &mut p)), "provider_inactive");
+}
+
+#[test]
+fn jobs_take_turns_although_one_asks_all_the_time() {
+    let mut p = [provider("a", 1.0, 9)];
+    let mut served = Vec::new();
+    let mut patient_asks_at = NOW;
+    for step in 0..80 {
+        let now = NOW.plus(Duration::from_millis(step * 50));
+        if matches!(ask_as(1, now, "a", &mut p), Given::Turn(_)) {
+            served.push("eager");
+        }
+        // This one sleeps for exactly as long as it was told.
+        if now >= patient_asks_at {
+            match ask_as(2, now, "a", &mut p) {
+                Given::Turn(_) => served.push("patient"),
+                Given::Wait(until) => patient_asks_at = until,
+                other @ Given::Refused(_) => panic!("{other:?}"),
+            }
+        }
+    }
+    assert_eq!(served, ["eager", "patient", "eager", "patient", "eager"]);
+}
+
+#[test]
+fn a_turn_that_is_not_taken_goes_to_others() {
+    let mut p = [provider("a", 1.0, 9)];
+    turn(ask_as(1, NOW, "a", &mut p));
+    let Given::Wait(asks_at) = ask_as(2, NOW, "a", &mut p) else { panic!("no token is there") };
+    assert!(matches!(ask_as(1, asks_at, "a", &mut p), Given::Wait(until) if until == asks_at.plus(LATE_BY)));
+    assert!(matches!(ask_as(1, asks_at.plus(LATE_BY), "a", &mut p), Given::Turn(_)));
 }

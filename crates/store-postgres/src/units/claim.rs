@@ -30,7 +30,7 @@ pub(super) async fn claim(store: &PostgresStore, claim: &UnitClaim) -> StoreResu
     let mut states = providers::lock(&mut tx).await?;
     // Not before the rows are ours: waiting for them may have taken a while.
     let now = store.clock.now();
-    let at = Moment { now, lead: claim.lead, callable: &claim.callable };
+    let at = Moment { job: claim.lease.number, now, lead: claim.lead, callable: &claim.callable };
     let mut ask_again_at = next_retry(&mut tx, claim.lease.number, moment(now)).await?;
     let mut units = Vec::new();
     for (unit, attempts) in due(&mut tx, claim, moment(now)).await? {

@@ -3,7 +3,7 @@
 use crate::{
     PostgresStore,
     audit::{self, Act},
-    convert::{moment, stamp_if, word},
+    convert::{as_json, moment, parsed, stamp_if, word},
     error::database,
 };
 use leasehold_queue::{
@@ -11,6 +11,7 @@ use leasehold_queue::{
     units::{ProviderSpec, assign::ProviderState},
 };
 use leasehold_types::{Problem, unit::ProviderView};
+use serde_json::Value;
 use sqlx::PgConnection;
 use std::time::Duration;
 use time::OffsetDateTime;
@@ -26,6 +27,7 @@ struct ProviderRecord {
     is_active: bool,
     next_free_at: Option<OffsetDateTime>,
     last_used_at: Option<OffsetDateTime>,
+    waiting: Value,
     running: i64,
 }
 
@@ -34,7 +36,7 @@ async fn records(connection: &mut PgConnection) -> StoreResult<Vec<ProviderRecor
     sqlx::query_as!(
         ProviderRecord,
         r#"SELECT p.name, p.kind, p.is_local, p.requests_per_second, p.max_concurrency, p.max_retries,
-                  p.retry_delay_seconds, p.is_active, p.next_free_at, p.last_used_at,
+                  p.retry_delay_seconds, p.is_active, p.next_free_at, p.last_used_at, p.waiting,
                   (SELECT COUNT(*) FROM work_units u JOIN jobs j ON j.number = u.job_number
                    WHERE u.provider = p.name AND u.state = 'running' AND j.lease_id = u.lease_id) AS "running!"
            FROM providers p ORDER BY p.name"#
@@ -77,6 +79,7 @@ pub(super) async fn lock(connection: &mut PgConnection) -> StoreResult<Vec<Provi
         .map_err(database)?;
     let state = |row: ProviderRecord| {
         let next_free_at = stamp_if(row.next_free_at);
+        let waiting = parsed("providers", "waiting", row.waiting.clone())?;
         let view = ProviderView::try_from(row)?;
         let retry_delay = Duration::from_secs_f64(view.retry_delay_seconds.clamp(0.0, 3_600.0));
         let spec = ProviderSpec {
@@ -89,19 +92,20 @@ pub(super) async fn lock(connection: &mut PgConnection) -> StoreResult<Vec<Provi
             retry_delay,
         };
         let (is_active, running) = (view.is_active, view.running);
-        Ok(ProviderState { spec, is_active, running, next_free_at, used: false })
+        Ok(ProviderState { spec, is_active, running, next_free_at, waiting, changed: false })
     };
     records(connection).await?.into_iter().map(state).collect()
 }
 
-/// Writes back what was taken.
+/// Writes back what was taken, and who waits.
 pub(super) async fn save(connection: &mut PgConnection, states: &[ProviderState]) -> StoreResult<()> {
-    for state in states.iter().filter(|state| state.used) {
+    for state in states.iter().filter(|state| state.changed) {
         sqlx::query!(
-            "UPDATE providers SET next_free_at = $2, last_used_at = $3 WHERE name = $1",
+            "UPDATE providers SET next_free_at = $2, last_used_at = $3, waiting = $4 WHERE name = $1",
             state.spec.name,
             state.next_free_at.map(moment),
-            state.last_start().map(moment)
+            state.last_start().map(moment),
+            as_json(&state.waiting)?
         )
         .execute(&mut *connection)
         .await

@@ -34,7 +34,7 @@ pub(super) async fn claim(store: &SqliteStore, claim: &UnitClaim) -> Outcome<Opt
     }
     take_back(&mut tx, &claim.lease).await?;
     let mut states = providers::states(&mut tx).await?;
-    let moment = Moment { now, lead: claim.lead, callable: &claim.callable };
+    let moment = Moment { job: claim.lease.number, now, lead: claim.lead, callable: &claim.callable };
     let (mut units, mut begun) = (Vec::new(), Vec::new());
     let mut ask_again_at = next_retry(&mut tx, claim.lease.number, now).await?;
     for (unit, attempts) in due(&mut tx, claim, now).await? {

@@ -28,6 +28,7 @@ struct ProviderRecord {
     is_active: bool,
     next_free_at: Option<String>,
     last_used_at: Option<String>,
+    waiting: String,
     running: i64,
 }
 
@@ -37,7 +38,7 @@ async fn records(connection: &mut SqliteConnection) -> Outcome<Vec<ProviderRecor
         ProviderRecord,
         r#"SELECT p.name, p.kind, p.is_local AS "is_local: bool", p.requests_per_second, p.max_concurrency,
                   p.max_retries, p.retry_delay_seconds, p.is_active AS "is_active: bool", p.next_free_at,
-                  p.last_used_at,
+                  p.last_used_at, p.waiting,
                   (SELECT COUNT(*) FROM work_units u JOIN jobs j ON j.number = u.job_number
                    WHERE u.provider = p.name AND u.state = 'running' AND j.lease_id = u.lease_id)
                     AS "running!: i64"
@@ -75,6 +76,7 @@ pub(super) async fn all(store: &SqliteStore) -> Outcome<Vec<ProviderView>> {
 pub(super) async fn states(connection: &mut SqliteConnection) -> Outcome<Vec<ProviderState>> {
     let state = |row: ProviderRecord| {
         let next_free_at = PROVIDERS.time_opt("next_free_at", row.next_free_at.as_deref())?;
+        let waiting = PROVIDERS.json("waiting", &row.waiting)?;
         let view = ProviderView::try_from(row)?;
         let retry_delay = Duration::from_secs_f64(view.retry_delay_seconds.clamp(0.0, 3_600.0));
         let spec = ProviderSpec {
@@ -87,37 +89,40 @@ pub(super) async fn states(connection: &mut SqliteConnection) -> Outcome<Vec<Pro
             retry_delay,
         };
         let (is_active, running) = (view.is_active, view.running);
-        Ok(ProviderState { spec, is_active, running, next_free_at, used: false })
+        Ok(ProviderState { spec, is_active, running, next_free_at, waiting, changed: false })
     };
     records(connection).await?.into_iter().map(state).collect()
 }
 
 #[derive(Serialize)]
-struct Used<'a> {
+struct Changed<'a> {
     name: &'a str,
     next_free_at: Option<Timestamp>,
     last_used_at: Option<Timestamp>,
+    waiting: &'a [(i64, Timestamp)],
 }
 
-/// Writes back what was taken.
+/// Writes back what was taken, and who waits.
 pub(super) async fn save(connection: &mut SqliteConnection, states: &[ProviderState]) -> Outcome<()> {
-    let used = states.iter().filter(|state| state.used);
-    let used: Vec<_> = used
-        .map(|state| Used {
+    let changed = states.iter().filter(|state| state.changed);
+    let changed: Vec<_> = changed
+        .map(|state| Changed {
             name: &state.spec.name,
             next_free_at: state.next_free_at,
             last_used_at: state.last_start(),
+            waiting: &state.waiting,
         })
         .collect();
-    if used.is_empty() {
+    if changed.is_empty() {
         return Ok(());
     }
-    let used = to_json(&used)?;
+    let changed = to_json(&changed)?;
     sqlx::query!(
         "UPDATE providers
-         SET next_free_at = used.value ->> 'next_free_at', last_used_at = used.value ->> 'last_used_at'
-         FROM json_each(?1) AS used WHERE providers.name = used.value ->> 'name'",
-        used
+         SET next_free_at = now.value ->> 'next_free_at', last_used_at = now.value ->> 'last_used_at',
+             waiting = now.value ->> 'waiting'
+         FROM json_each(?1) AS now WHERE providers.name = now.value ->> 'name'",
+        changed
     )
     .execute(connection)
     .await?;
