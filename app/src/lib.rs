@@ -20,6 +20,8 @@ pub mod people;
 pub mod shell;
 #[cfg(feature = "ssr")]
 pub mod ssr;
+#[cfg(feature = "ssr")]
+pub mod workers;
 
 #[cfg(feature = "hydrate")]
 #[wasm_bindgen::prelude::wasm_bindgen]

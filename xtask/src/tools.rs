@@ -77,7 +77,8 @@ fn on_path(name: &str) -> Option<PathBuf> {
     env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file())
 }
 
-/// Chromium, Postgres, Python, and the programs that open exported decks: installed when we are root on Debian, else named.
+/// Chromium, Postgres, Python, and the programs that open exported decks and read pages: installed when we are root on
+/// Debian, else named.
 pub fn system_packages() -> Result<(), String> {
     let mut missing = Vec::new();
     if chromium().is_none() {
@@ -94,6 +95,9 @@ pub fn system_packages() -> Result<(), String> {
     }
     if on_path("python3").is_none() {
         missing.push("python3");
+    }
+    if on_path("tesseract").is_none() {
+        missing.push("tesseract-ocr");
     }
     if missing.is_empty() {
         return Ok(());

@@ -1,7 +1,7 @@
 //! A state as an icon, a word and a colour; never by colour alone.
 
 use super::icon::{self, Icon};
-use leasehold_types::{AttemptOutcome, JobStatus, Timestamp, view::JobRow};
+use leasehold_types::{AttemptOutcome, JobStatus, Timestamp, UnitState, view::JobRow};
 use leptos::prelude::*;
 
 /// What a state looks like; finer than [`JobStatus`], because people want to tell a retry from a first wait.
@@ -50,6 +50,16 @@ impl Tone {
             AttemptOutcome::Cancelled => Self::Cancelled,
             AttemptOutcome::Lost => Self::Retrying,
             AttemptOutcome::Released => Self::Queued,
+        }
+    }
+
+    pub const fn of_unit(state: UnitState) -> Self {
+        match state {
+            UnitState::Queued => Self::Queued,
+            UnitState::Running => Self::Running,
+            UnitState::Succeeded => Self::Completed,
+            UnitState::Failed => Self::Failed,
+            UnitState::Dropped => Self::Cancelled,
         }
     }
 

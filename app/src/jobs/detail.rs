@@ -4,6 +4,7 @@ mod actions;
 mod attempts;
 mod facts;
 mod files;
+mod units;
 mod waiting;
 
 use crate::{
@@ -21,9 +22,11 @@ use facts::{Details, Timeline, Trail};
 use files::Files;
 use leasehold_types::{
     JobStatus,
+    unit::UnitsView,
     view::{Diagnosis, JobDetail, LinkedAttachment},
 };
 use leptos::prelude::*;
+use units::Units;
 use waiting::Waiting;
 
 #[component]
@@ -34,6 +37,8 @@ pub fn JobParts(
     diagnosis: Option<Diagnosis>,
     /// What it left behind.
     files: Vec<LinkedAttachment>,
+    /// The calls it makes, when it is made of calls.
+    units: UnitsView,
     may_operate: bool,
     /// A form that came back with a problem, or that a link asked to open.
     form: OpenForm,
@@ -51,6 +56,7 @@ pub fn JobParts(
         <div class="columns">
             <div class="column">
                 <Files files now />
+                <Units units />
                 <Attempts job attempts />
                 {move || result.get().map(|value| json_card("Result", value))}
                 {json_card("Payload", payload)}

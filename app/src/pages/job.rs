@@ -7,7 +7,7 @@ use crate::{
     jobs::detail::{JobParts, OpenForm},
     ssr::{self, Flash},
 };
-use leasehold_types::Problem;
+use leasehold_types::{JobRef, Problem};
 use leptos::prelude::*;
 
 #[component]
@@ -20,9 +20,10 @@ pub fn JobPage() -> impl IntoView {
             let job = ssr::read_job(&visit, number).await?;
             let diagnosis = ssr::why_it_waits(&visit, &job).await?;
             let files = ssr::files_of(&visit, &job).await?;
-            Ok((frame, job, diagnosis, files))
+            let units = ssr::door().engine.units(&visit.scope, JobRef::Number(number)).await?;
+            Ok((frame, job, diagnosis, files, units))
         },
-        move |(frame, detail, diagnosis, files)| {
+        move |(frame, detail, diagnosis, files, units)| {
             let title = format!("#{} {}", detail.row.number, detail.row.job_type);
             let (slug, may_operate) = (frame.slug(), frame.may_operate);
             let form = open_form(&frame.flash, &wanted);
@@ -30,7 +31,7 @@ pub fn JobPage() -> impl IntoView {
             view! {
                 <Layout frame here=Here::Jobs title>
                     <div id="job" class="live-part" data-live="">
-                        <JobParts slug detail diagnosis files may_operate form />
+                        <JobParts slug detail diagnosis files units may_operate form />
                     </div>
                     <Refresh slug=live cursor job=Some(number) url=None pause=200 news=None />
                 </Layout>

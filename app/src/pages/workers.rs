@@ -10,6 +10,7 @@ use crate::{
         time::Ago,
     },
     ssr,
+    workers::providers::Providers,
 };
 use leasehold_queue::{Actor, Permission, Reach, Scope};
 use leasehold_types::{Problem, Timestamp, id::short_worker, view::WorkerView};
@@ -28,15 +29,17 @@ pub fn WorkersPage() -> impl IntoView {
             }
             let actor = Actor::User { id: user.id, email: user.email.clone() };
             let scope = Scope::new(Reach::All, actor, Permission::Govern);
-            let workers = ssr::door().engine.workers(&scope).await?;
-            Ok((frame, workers))
+            let engine = ssr::door().engine;
+            let (workers, providers) = (engine.workers(&scope).await?, engine.providers(&scope).await?);
+            Ok((frame, workers, providers))
         },
-        |(frame, workers)| {
+        |(frame, workers, providers)| {
             let now = frame.now;
             view! {
                 <Layout frame here=Here::Workers title="Workers">
                     <PageHead title="Workers" />
                     {if workers.is_empty() { none().into_any() } else { table(workers, now).into_any() }}
+                    <Providers providers now />
                 </Layout>
             }
             .into_any()

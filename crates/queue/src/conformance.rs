@@ -31,6 +31,8 @@ pub mod reclaim;
 pub mod remote;
 pub mod renew;
 pub mod sessions;
+pub mod unit_limits;
+pub mod units;
 pub mod upkeep;
 pub mod views;
 
@@ -157,6 +159,21 @@ macro_rules! conformance_suite {
             counters: counts_follow_every_move, ready_and_scheduled_are_told_apart, the_oldest_waiting_job_is_known,
                 an_unserved_queue_is_marked, a_paused_queue_is_marked, folding_changes_no_count, a_recount_finds_nothing_wrong,
                 throughput_is_counted_in_slots, recent_failures_and_running_jobs_are_shown, tenants_are_counted_apart;
+            units: a_provider_is_made_once_and_takes_over_new_settings, senseless_limits_are_refused,
+                a_provider_that_is_off_takes_nothing, first_units_are_added_once,
+                a_claimed_unit_runs_with_its_provider, a_busy_provider_hides_no_unit_of_another,
+                a_result_and_what_follows_are_written_together, a_unit_is_finished_once,
+                a_failed_unit_keeps_its_error, a_retry_waits_for_its_time,
+                an_unknown_provider_is_refused_at_once, every_write_needs_the_lease,
+                the_next_holder_repeats_nothing_that_was_finished, a_renewal_leaves_the_state_alone,
+                what_a_job_left_over_is_swept, units_of_a_waiting_job_wait_too, foreign_units_are_not_shown,
+                only_the_first_units_are_listed_and_all_are_counted, a_pruned_job_takes_its_units_with_it;
+            unit_limits: calls_begin_as_far_apart_as_the_rate_says, half_a_call_per_second_is_one_every_two,
+                a_caller_gets_no_token_it_cannot_use, a_missed_start_costs_another_token,
+                permits_are_counted_over_all_jobs, every_end_frees_a_permit,
+                a_lost_worker_keeps_its_permit_until_its_job_is_taken_back, anybody_means_the_least_loaded,
+                who_asked_in_vain_is_next, a_turn_nobody_takes_is_not_kept_for_ever,
+                many_claimers_never_pass_the_rate_or_the_permits;
             outbox: events_come_in_order_and_once, the_tail_is_the_newest, a_limit_pages_the_outbox,
                 events_are_replayed_within_a_scope, events_carry_what_a_page_needs, the_oldest_event_is_known,
                 a_refused_write_leaves_no_event, wakes_follow_events;

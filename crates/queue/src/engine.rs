@@ -8,6 +8,7 @@ mod enqueue;
 mod limits;
 mod people;
 mod remote;
+mod units;
 mod upkeep;
 
 use crate::{

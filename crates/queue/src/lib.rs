@@ -31,6 +31,7 @@ pub mod secrets;
 pub mod signing;
 pub mod store;
 pub mod transition;
+pub mod units;
 pub mod upkeep;
 
 pub use attachments::Attachments;
@@ -41,4 +42,5 @@ pub use hub::Hub;
 pub use remote::Remote;
 pub use scope::{Actor, Permission, Reach, Scope};
 pub use store::{Store, StoreError, StoreResult};
+pub use units::Units;
 pub use upkeep::Upkeep;

@@ -14,6 +14,7 @@ use crate::{
     remote::Remote,
     scope::Scope,
     transition::Rules,
+    units::Units,
     upkeep::Upkeep,
 };
 use async_trait::async_trait;
@@ -75,9 +76,9 @@ impl From<StoreError> for Problem {
 /// A setting of this installation, with its expiry.
 pub type Setting = (String, Option<Timestamp>);
 
-/// Everything a store does; more of it is in [`Upkeep`], [`Attachments`] and [`Remote`].
+/// Everything a store does; more of it is in [`Upkeep`], [`Attachments`], [`Units`] and [`Remote`].
 #[async_trait]
-pub trait Store: Upkeep + Attachments + Remote {
+pub trait Store: Upkeep + Attachments + Units + Remote {
     // ---- the database itself
 
     /// Brings the schema up to date.

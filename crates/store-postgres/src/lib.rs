@@ -38,6 +38,7 @@ mod settle;
 mod steer;
 mod steered;
 mod store;
+mod units;
 mod upkeep;
 mod users;
 mod wake;

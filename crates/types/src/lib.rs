@@ -11,6 +11,7 @@ pub mod problem;
 pub mod stage;
 pub mod state;
 pub mod timestamp;
+pub mod unit;
 pub mod view;
 
 pub use filter::{JobFilter, Page, PageRequest};
@@ -21,3 +22,4 @@ pub use problem::{FieldError, Problem, ProblemCode};
 pub use stage::Stage;
 pub use state::{AttemptOutcome, ErrorClass, JobStatus, LogStream, Role, Source};
 pub use timestamp::Timestamp;
+pub use unit::{UnitKind, UnitState};

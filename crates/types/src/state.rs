@@ -71,6 +71,8 @@ impl UnknownWord {
     }
 }
 
+pub(crate) use words;
+
 words! {
     /// Where a job stands.
     JobStatus {
@@ -178,6 +180,7 @@ words! {
         RateLimited = "rate_limited" | "ai_rate_limit",
         /// What a handler reads or keeps could not be reached just now.
         TransientStorage = "transient_storage",
+        ModelOverloaded = "model_overloaded",
         ResourceExhausted = "resource_exhausted",
         WorkerLost = "worker_lost",
         Timeout = "timeout",

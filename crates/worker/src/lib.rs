@@ -14,13 +14,16 @@
 pub mod builtin;
 pub mod command;
 pub mod commands;
+pub mod composite;
 pub mod executor;
 pub mod guard;
 mod host;
 pub mod pool;
+pub mod providers;
 mod watchdog;
 
 pub use commands::{BookError, CommandBook};
 pub use executor::{Ctx, Executor, Halt, Outcome, Registry};
 pub use pool::{Pool, PoolConfig};
+pub use providers::{ProviderBook, ProvidersError};
 pub use watchdog::watchdog;

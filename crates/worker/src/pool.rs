@@ -94,7 +94,16 @@ pub struct Pool {
 impl Pool {
     /// A pool that runs the commands of a book, and what is built in.
     pub fn new(engine: Arc<Engine>, book: Arc<CommandBook>, config: PoolConfig) -> Self {
-        let mut registry = builtin::registry();
+        Self::beside(builtin::registry(), engine, book, config)
+    }
+
+    /// A pool that runs the commands of a book beside what is registered.
+    pub fn beside(
+        mut registry: Registry,
+        engine: Arc<Engine>,
+        book: Arc<CommandBook>,
+        config: PoolConfig,
+    ) -> Self {
         let executor = Arc::new(CommandExecutor::new(book.clone(), config.guard_program.clone()));
         for spec in book.iter() {
             registry.register(&spec.domain, &spec.key, executor.clone());

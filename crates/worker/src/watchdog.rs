@@ -9,10 +9,12 @@ use tokio_util::sync::CancellationToken;
 const RECLAIM_EVERY: Duration = Duration::from_secs(1);
 const FOLD_EVERY: Duration = Duration::from_secs(1);
 const PING_EVERY: Duration = Duration::from_secs(30);
+const UNITS_EVERY: Duration = Duration::from_secs(2);
 const PRUNE_EVERY: Duration = Duration::from_secs(3_600);
 /// A chore that hangs must not keep the next one from starting for ever.
 const PATIENCE: Duration = Duration::from_secs(60);
 const RECLAIM_BATCH: u32 = 500;
+const UNITS_BATCH: u32 = 5_000;
 /// So many full batches in a row; then the others get a turn.
 const RECLAIM_ROUNDS: usize = 20;
 
@@ -22,6 +24,9 @@ pub async fn watchdog(engine: Arc<Engine>, shutdown: CancellationToken) {
     let chores = async {
         tokio::join!(
             every(RECLAIM_EVERY, "taking back lost jobs", || reclaim(&engine)),
+            every(UNITS_EVERY, "sweeping work units", || async {
+                store.sweep_units(UNITS_BATCH).await.map(drop)
+            }),
             every(FOLD_EVERY, "folding counters", || store.fold_counters()),
             every(PING_EVERY, "asking the database's time", || store.ping()),
             every(PRUNE_EVERY, "removing old sessions", || async { store.prune_sessions().await.map(drop) }),

@@ -4,7 +4,10 @@ use super::failed;
 use crate::config::Config;
 use leasehold_queue::{Engine, quota};
 use leasehold_types::{Problem, ProblemCode};
-use leasehold_worker::{CommandBook, Pool, PoolConfig, builtin};
+use leasehold_worker::{
+    CommandBook, Pool, PoolConfig, ProviderBook, builtin,
+    composite::{self, Kit},
+};
 use std::{path::Path, sync::Arc};
 use tokio::{
     signal::unix::{SignalKind, signal},
@@ -15,6 +18,9 @@ use tokio_util::sync::CancellationToken;
 const COMMANDS_FILE: &str = "commands.toml";
 /// So that one binary alone has something to run.
 const BUILT_IN_COMMANDS: &str = include_str!("../../../commands.toml");
+
+const PROVIDERS_FILE: &str = "providers.toml";
+const BUILT_IN_PROVIDERS: &str = include_str!("../../../providers.toml");
 
 /// The commands of this machine; their definitions and those of what is built in are in the database afterwards.
 pub async fn commands(config: &Config, engine: &Engine) -> Result<Arc<CommandBook>, Problem> {
@@ -43,6 +49,25 @@ pub async fn commands(config: &Config, engine: &Engine) -> Result<Arc<CommandBoo
     Ok(Arc::new(book))
 }
 
+/// The providers of this machine, with their limits in the database, and the kinds of jobs that use them.
+pub async fn providers(config: &Config, engine: &Engine) -> Result<Arc<ProviderBook>, Problem> {
+    let (nearby, guard) = (Path::new(PROVIDERS_FILE), PoolConfig::default().guard_program);
+    let book = match &config.providers_file {
+        Some(path) => ProviderBook::load(path, &guard),
+        None if nearby.exists() => ProviderBook::load(nearby, &guard),
+        None => ProviderBook::parse(BUILT_IN_PROVIDERS, Path::new("built-in providers.toml"), &guard),
+    };
+    let book = book.map_err(|error| Problem::new(ProblemCode::InvalidInput, error.to_string()))?;
+    for spec in book.specs() {
+        engine.store().ensure_provider(spec.clone()).await?;
+    }
+    for definition in composite::definitions() {
+        engine.store().ensure_definition(definition).await?;
+    }
+    engine.definitions_changed();
+    Ok(Arc::new(book))
+}
+
 /// Settings for one of these domains are settings for all of them, which nobody expects.
 async fn warn_of_collisions(engine: &Engine) -> Result<(), Problem> {
     let definitions = engine.definitions().await?;
@@ -60,6 +85,7 @@ pub fn start_pool(
     config: &Config,
     engine: &Arc<Engine>,
     book: Arc<CommandBook>,
+    providers: Arc<ProviderBook>,
     ending: CancellationToken,
 ) -> JoinHandle<()> {
     let pool = PoolConfig {
@@ -70,7 +96,9 @@ pub fn start_pool(
         version: env!("CARGO_PKG_VERSION").to_owned(),
         ..PoolConfig::default()
     };
-    let pool = Pool::new(engine.clone(), book, pool);
+    let mut registry = builtin::registry();
+    composite::register(&mut registry, &Kit::new(engine.clone(), providers));
+    let pool = Pool::beside(registry, engine.clone(), book, pool);
     tokio::spawn(async move { pool.run(ending).await })
 }
 

@@ -44,14 +44,15 @@ impl Serve {
         running::end_on_signal(ending.clone())?;
         let engine = store::engine(&config).await?;
         let book = running::commands(&config, &engine).await?;
+        let providers = running::providers(&config, &engine).await?;
         let listener = TcpListener::bind(config.addr)
             .await
             .map_err(|error| failed(&format!("listen on {}", config.addr), error))?;
         let bound = listener.local_addr().map_err(|error| failed("tell its own address", error))?;
         let following = follow_outbox(&engine).await?;
         let watchdog = tokio::spawn(leasehold_worker::watchdog(engine.clone(), ending.clone()));
-        let pool =
-            (config.concurrency > 0).then(|| running::start_pool(&config, &engine, book, ending.clone()));
+        let pool = (config.concurrency > 0)
+            .then(|| running::start_pool(&config, &engine, book, providers, ending.clone()));
         let serving = Serving {
             engine: engine.clone(),
             trust_forwarded: config.trust_forwarded,

@@ -33,10 +33,11 @@ impl Worker {
         }
         let engine = store::engine(&config).await?;
         let book = running::commands(&config, &engine).await?;
+        let providers = running::providers(&config, &engine).await?;
         let ending = CancellationToken::new();
         running::end_on_signal(ending.clone())?;
         let watchdog = tokio::spawn(leasehold_worker::watchdog(engine.clone(), ending.clone()));
-        let pool = running::start_pool(&config, &engine, book, ending);
+        let pool = running::start_pool(&config, &engine, book, providers, ending);
         pool.await.map_err(|error| super::failed("go on working", error))?;
         watchdog.abort();
         Ok(())

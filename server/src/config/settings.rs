@@ -8,6 +8,10 @@ pub const SETTINGS: &[(&str, &str)] = &[
     ("JOBS_ADDR", "where to listen; 127.0.0.1:3000"),
     ("JOBS_DB_URL", "postgres://… or sqlite:…; sqlite:data/leasehold.db. DATABASE_URL is read after it"),
     ("JOBS_COMMANDS_FILE", "the commands workers may run; ./commands.toml, else the built-in demo commands"),
+    (
+        "JOBS_PROVIDERS_FILE",
+        "the providers of composite jobs; ./providers.toml, else two local, deterministic ones",
+    ),
     ("JOBS_MAX_CONCURRENCY", "jobs one process runs at a time; 8"),
     ("JOBS_AUTO_MIGRATE", "bring the schema up to date at the start; true"),
     ("JOBS_LEASE_SECONDS", "how long a job is held without a renewal; 60"),

@@ -2,8 +2,10 @@
 
 mod braking;
 mod builtin;
+mod composite;
 mod decks;
 mod hostile;
 mod house;
+mod providers;
 mod running;
 mod stopping;

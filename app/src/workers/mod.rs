@@ -1,0 +1,3 @@
+//! Workers and what they call.
+
+pub mod providers;
