@@ -107,6 +107,16 @@ export async function enqueueImport(page: Page, url: string, options: ImportOpti
   return new JobPage(page);
 }
 
+/** Has a small document made into slides, and lands on the job's page. */
+export async function enqueueConvert(page: Page, url: string): Promise<JobPage> {
+  await page.goto(`${url}/t/${TENANT.slug}/jobs/new?definition=decks.convert`);
+  const markdown = '# Harbour lights\n\n## Why we count\n\n- 1,240 lamps\n- eleven kilometres\n';
+  await page.locator('form.new-job').getByLabel('Markdown').fill(markdown);
+  await page.getByRole('button', { name: 'Run job' }).click();
+  await expect(page).toHaveURL(/\/jobs\/\d+$/);
+  return new JobPage(page);
+}
+
 export class JobPage {
   constructor(readonly page: Page) {}
 

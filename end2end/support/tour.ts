@@ -2,16 +2,19 @@
 import type { Page } from '@playwright/test';
 import { TENANT } from './test';
 import { type Leasehold } from './leasehold';
-import { enqueueImport, signIn } from './pages';
+import { enqueueConvert, enqueueImport, signIn } from './pages';
 
 export type Stop = { name: string; path: string };
 
-/** Signs in and makes one finished and one running job. Returns the pages to look at. */
+/** Signs in and makes two finished jobs and one running. Returns the pages to look at. */
 export async function prepareTour(page: Page, server: Leasehold): Promise<Stop[]> {
   await signIn(page, server.url);
   const done = await enqueueImport(page, server.url, { seconds: 1, rows: 50 });
   await done.shows(/completed/i);
   const finished = done.number;
+  const converted = await enqueueConvert(page, server.url);
+  await converted.shows(/completed/i);
+  const withFiles = converted.number;
   const running = await enqueueImport(page, server.url, { seconds: 300, rows: 50 });
   await running.shows(/running/i);
   const home = `/t/${TENANT.slug}`;
@@ -21,7 +24,9 @@ export async function prepareTour(page: Page, server: Leasehold): Promise<Stop[]
     { name: 'no jobs match', path: `${home}/jobs?status=failed` },
     { name: 'choose a job', path: `${home}/jobs/new` },
     { name: 'new job', path: `${home}/jobs/new?definition=demo-import` },
+    { name: 'a job with a long text', path: `${home}/jobs/new?definition=decks.convert` },
     { name: 'finished job', path: `${home}/jobs/${finished}` },
+    { name: 'job with files', path: `${home}/jobs/${withFiles}` },
     { name: 'running job', path: `${home}/jobs/${running.number}` },
     { name: 'tenants', path: '/tenants' },
     { name: 'workers', path: '/admin/workers' },

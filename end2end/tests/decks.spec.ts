@@ -1,34 +1,20 @@
 // Markdown to slides to files: what a handler leaves behind is on the job's page, and can be fetched.
 import { readFile } from 'node:fs/promises';
 import { TENANT, expect, test } from '../support/test';
-import { JobPage, expectLive, expectSameDocument, mark, signIn } from '../support/pages';
-import type { Page } from '@playwright/test';
-
-const MARKDOWN = '# Harbour lights\n\n## Why we count\n\n- 1,240 lamps\n- eleven kilometres\n';
-
-async function open(page: Page, url: string, definition: string): Promise<void> {
-  await page.goto(`${url}/t/${TENANT.slug}/jobs/new?definition=${definition}`);
-}
-
-async function run(page: Page): Promise<JobPage> {
-  await page.getByRole('button', { name: 'Run job' }).click();
-  await expect(page).toHaveURL(/\/jobs\/\d+$/);
-  return new JobPage(page);
-}
+import { JobPage, enqueueConvert, expectLive, expectSameDocument, mark, signIn } from '../support/pages';
 
 test('a document is converted, exported and downloaded', async ({ people: _, serve, page, visit }) => {
   const server = await serve();
   await signIn(page, server.url);
-  await open(page, server.url, 'decks.convert');
-  await page.locator('form.new-job').getByLabel('Markdown').fill(MARKDOWN);
-  const converted = await run(page);
+  const converted = await enqueueConvert(page, server.url);
   await converted.shows(/completed/i);
   const source = converted.number;
   await expect(page.getByRole('link', { name: 'Download deck.json' })).toBeVisible();
 
-  await open(page, server.url, 'decks.export');
+  await page.goto(`${server.url}/t/${TENANT.slug}/jobs/new?definition=decks.export`);
   await page.locator('form.new-job').getByLabel('Source job').fill(String(source));
-  const exported = await run(page);
+  await page.getByRole('button', { name: 'Run job' }).click();
+  const exported = new JobPage(page);
   await exported.shows(/completed/i);
   expect(await exported.percent()).toBe(100);
   const link = page.getByRole('link', { name: 'Download harbour-lights.pdf' });
@@ -47,9 +33,7 @@ test('a document is converted, exported and downloaded', async ({ people: _, ser
 test('files arrive on the page without a reload', async ({ people: _, serve, work, page }) => {
   const server = await serve({ arguments: ['--workers', '0'] });
   await signIn(page, server.url);
-  await open(page, server.url, 'decks.convert');
-  await page.locator('form.new-job').getByLabel('Markdown').fill(MARKDOWN);
-  const job = await run(page);
+  const job = await enqueueConvert(page, server.url);
   await job.shows(/queued/i);
   await expect(page.getByRole('heading', { name: 'Files' })).toHaveCount(0);
   await expectLive(page);

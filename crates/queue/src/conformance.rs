@@ -139,7 +139,7 @@ macro_rules! conformance_suite {
             logs: lines_are_kept_in_order, lines_are_read_after_a_position, a_repeated_line_is_kept_once,
                 lines_need_the_lease, lines_are_announced_once_per_call, foreign_lines_are_not_read,
                 the_page_shows_the_newest_lines;
-            attachments: a_file_comes_back_whole, files_are_listed_by_name,
+            attachments: a_file_comes_back_whole, the_largest_file_is_kept, files_are_listed_by_name,
                 the_same_name_replaces_the_file_and_keeps_its_id, a_file_needs_the_lease, a_lost_worker_keeps_no_file,
                 another_tenants_files_do_not_exist, a_job_keeps_only_so_many_files, a_file_is_announced_with_its_name,
                 pruning_a_job_removes_its_files, a_setting_that_is_ensured_is_made_once,

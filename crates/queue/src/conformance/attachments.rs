@@ -47,6 +47,14 @@ pub async fn a_file_comes_back_whole(b: Bench) {
     }
 }
 
+pub async fn the_largest_file_is_kept(b: Bench) {
+    let job = b.running().await;
+    let engine = Engine::new(b.store.clone(), b.clock.clone(), EngineConfig::default());
+    let bytes = vec![0xa5; engine.config().max_attachment_bytes];
+    let kept = engine.attach(&job.lease, text("large", &bytes)).await.unwrap();
+    assert!(b.bytes(kept.id).await.unwrap() == bytes);
+}
+
 pub async fn files_are_listed_by_name(b: Bench) {
     let job = b.running().await;
     for name in ["b.pdf", "a.txt", "B.pdf"] {
