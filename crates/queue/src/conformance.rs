@@ -150,7 +150,7 @@ macro_rules! conformance_suite {
             remote: a_held_job_is_found_by_number_and_id, another_tenants_job_is_not_held,
                 jobs_are_counted_per_worker, keys_are_listed_within_a_scope, a_revoked_key_says_since_when,
                 a_foreign_key_cannot_be_revoked, the_use_of_a_key_is_noted_once_a_minute,
-                what_a_worker_tells_of_itself_is_shown;
+                what_a_worker_tells_of_itself_is_shown, a_worker_is_seen_without_saying_more;
             lists: newest_first, pages_follow_each_other_without_gap, statuses_narrow_the_list, other_filters_narrow_the_list,
                 text_finds_numbers_types_and_errors, lists_stay_within_the_tenant, a_system_scope_sees_all_tenants,
                 times_narrow_the_list, the_count_matches_the_filter, wildcards_are_plain_text;

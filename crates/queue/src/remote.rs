@@ -30,6 +30,9 @@ pub trait Remote: Send + Sync + 'static {
     async fn held_job(&self, scope: &Scope, job: JobRef, with_payload: bool) -> StoreResult<Option<HeldJob>>;
     /// How many jobs a worker holds.
     async fn held_count(&self, worker: &WorkerId) -> StoreResult<i64>;
+    /// A known worker was heard of: its sign of life and the number of its jobs are renewed, the rest stays. One
+    /// that never introduced itself by a heartbeat stays unknown.
+    async fn worker_seen(&self, worker: &WorkerId) -> StoreResult<()>;
 
     /// The keys of the tenants the scope reaches, newest first.
     async fn api_keys(&self, scope: &Scope) -> StoreResult<Vec<ApiKey>>;

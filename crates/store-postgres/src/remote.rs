@@ -38,6 +38,21 @@ impl Remote for PostgresStore {
         .map_err(database)
     }
 
+    async fn worker_seen(&self, worker: &WorkerId) -> StoreResult<()> {
+        sqlx::query!(
+            "UPDATE job_workers
+             SET last_seen_at = $2,
+                 running_count = (SELECT count(*) FROM jobs WHERE status = 'processing' AND worker_id = $1)
+             WHERE worker_id = $1",
+            worker.0,
+            self.now()
+        )
+        .execute(&self.lease)
+        .await
+        .map(drop)
+        .map_err(database)
+    }
+
     async fn api_keys(&self, scope: &Scope) -> StoreResult<Vec<ApiKey>> {
         self.reached_keys(scope).await
     }

@@ -17,6 +17,10 @@ impl Remote for SqliteStore {
         Ok(count(self, worker).await?)
     }
 
+    async fn worker_seen(&self, worker: &WorkerId) -> StoreResult<()> {
+        Ok(seen(self, worker).await?)
+    }
+
     async fn api_keys(&self, scope: &Scope) -> StoreResult<Vec<ApiKey>> {
         Ok(api_keys::list(self, scope).await?)
     }
@@ -64,4 +68,20 @@ async fn count(store: &SqliteStore, worker: &WorkerId) -> Outcome<i64> {
     )
     .fetch_one(&store.read)
     .await?)
+}
+
+async fn seen(store: &SqliteStore, worker: &WorkerId) -> Outcome<()> {
+    let mut tx = store.begin().await?;
+    let now = store.clock.now().to_string();
+    sqlx::query!(
+        "UPDATE job_workers
+         SET last_seen_at = ?2,
+             running_count = (SELECT count(*) FROM jobs WHERE status = 'processing' AND worker_id = ?1)
+         WHERE worker_id = ?1",
+        worker.0,
+        now
+    )
+    .execute(&mut *tx)
+    .await?;
+    Ok(tx.commit().await?)
 }

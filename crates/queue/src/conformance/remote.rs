@@ -1,7 +1,10 @@
 //! What workers over HTTP need: the job they hold, and the keys they show.
 
 use super::bench::{Bench, NOW, code_of};
-use crate::{params::NewKey, scope::Scope};
+use crate::{
+    params::{Heartbeat, NewKey},
+    scope::Scope,
+};
 use leasehold_types::{JobRef, KeyId, TenantId, WorkerId};
 use serde_json::json;
 use uuid::Uuid;
@@ -88,17 +91,35 @@ pub async fn the_use_of_a_key_is_noted_once_a_minute(b: Bench) {
     }
 }
 
-pub async fn what_a_worker_tells_of_itself_is_shown(b: Bench) {
-    let beat = crate::params::Heartbeat {
-        worker_id: WorkerId("w".into()),
+fn beat(worker: &str) -> Heartbeat {
+    Heartbeat {
+        worker_id: WorkerId(worker.into()),
         hostname: "away".into(),
         version: String::new(),
-        queues: vec![],
-        commands: vec![],
+        queues: vec!["commands/*".into()],
+        commands: vec!["import".into()],
         running_count: 0,
         metadata: json!({"kind": "remote"}),
         started_at: NOW,
-    };
-    b.store.heartbeat(beat).await.unwrap();
+    }
+}
+
+pub async fn what_a_worker_tells_of_itself_is_shown(b: Bench) {
+    b.store.heartbeat(beat("w")).await.unwrap();
     assert_eq!(b.store.workers().await.unwrap()[0].metadata, json!({"kind": "remote"}));
+}
+
+pub async fn a_worker_is_seen_without_saying_more(b: Bench) {
+    b.store.heartbeat(beat("w")).await.unwrap();
+    b.create_many(b.a, 2).await;
+    b.claim_as("w", 2).await;
+    b.wait(20);
+    for worker in ["w", "stranger"] {
+        b.store.worker_seen(&WorkerId(worker.into())).await.unwrap();
+    }
+    let workers = b.store.workers().await.unwrap();
+    assert_eq!(workers.len(), 1, "whom nobody knows is not made up");
+    let seen = &workers[0];
+    assert_eq!((seen.last_seen_at, seen.running_count, seen.stale), (NOW.plus_secs(20), 2, false));
+    assert_eq!((seen.queues.as_slice(), seen.started_at), (&["commands/*".to_owned()][..], NOW));
 }
