@@ -6,6 +6,7 @@ mod demo;
 mod key;
 mod migrate;
 mod people;
+mod provider;
 mod running;
 mod serve;
 mod worker;
@@ -51,6 +52,9 @@ enum Command {
     /// API keys.
     #[command(subcommand)]
     Key(key::Key),
+    /// Whom composite jobs may call.
+    #[command(subcommand)]
+    Provider(provider::Provider),
     /// Measure this machine's databases, and Leasehold on them; --json FILE writes the figures.
     Bench(bench::Bench),
     /// Commands to try Leasehold out with; they run as jobs.
@@ -115,6 +119,7 @@ fn run(command: Command, db: Option<String>, out: Out) -> Result<(), Problem> {
             Command::Tenant(tenant) => tenant.run(config, out).await,
             Command::User(user) => user.run(config, out).await,
             Command::Key(key) => key.run(config, out).await,
+            Command::Provider(provider) => provider.run(config, out).await,
             Command::Bench(bench) => bench.run(out).await,
             Command::Demo(_) | Command::Guard { .. } => Ok(()),
         }

@@ -33,6 +33,10 @@ fn units_and_providers_are_on_their_pages() {
     for shown in ["Providers", "local-llm", "local-ocr", "local, deterministic", "0 of 4"] {
         assert!(workers.contains(shown), "no “{shown}” in {workers}");
     }
+    let listed = house.json(&["provider", "off", "local-llm"], "");
+    assert_eq!((&listed[0]["name"], &listed[0]["is_active"]), (&"local-llm".into(), &false.into()));
+    assert!(server.get("/admin/workers", &[("cookie", &root)]).body.contains("Switched off"));
+    assert!(!house.run(&["provider", "on", "ghost"], "").status.success());
     // Providers belong to the whole house, not to a tenant.
     assert_eq!(server.get("/admin/workers", &[("cookie", &ann)]).status, 404);
 }
