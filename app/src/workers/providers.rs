@@ -66,7 +66,7 @@ fn row(provider: ProviderView, now: Timestamp) -> impl IntoView {
             <td>
                 <Badge tone label=word />
             </td>
-            <td class="number-cell">{provider.running} " of " {provider.max_concurrency}</td>
+            <td class="number-cell">{format!("{} of {}", provider.running, provider.max_concurrency)}</td>
             <td class="number-cell">{provider.requests_per_second}</td>
             <td class="number-cell wide">{provider.max_retries}</td>
             <td class="middling muted">{last_call}</td>

@@ -52,6 +52,8 @@ pub struct UnitRow {
     pub kind: UnitKind,
     /// Who runs or ran it; before that, whom it asks for. None = anybody of its kind.
     pub provider: Option<String>,
+    /// That provider is local and deterministic.
+    pub is_local: bool,
     pub state: UnitState,
     pub attempts: i32,
     /// A retry waits until then.

@@ -7,6 +7,7 @@ mod demo;
 mod key;
 mod migrate;
 mod people;
+mod provider;
 mod running;
 mod serve;
 mod worker;
@@ -55,6 +56,9 @@ enum Command {
     /// Kinds of job.
     #[command(subcommand)]
     Definition(definition::Kind),
+    /// Whom composite jobs may call.
+    #[command(subcommand)]
+    Provider(provider::Provider),
     /// Measure this machine's databases, and Leasehold on them; --json FILE writes the figures.
     Bench(bench::Bench),
     /// Commands to try Leasehold out with; they run as jobs.
@@ -120,6 +124,7 @@ fn run(command: Command, db: Option<String>, out: Out) -> Result<(), Problem> {
             Command::User(user) => user.run(config, out).await,
             Command::Key(key) => key.run(config, out).await,
             Command::Definition(kind) => kind.run(config, out).await,
+            Command::Provider(provider) => provider.run(config, out).await,
             Command::Bench(bench) => bench.run(out).await,
             Command::Demo(_) | Command::Guard { .. } => Ok(()),
         }

@@ -4,6 +4,7 @@
 mod common;
 mod crew;
 mod model;
+mod pages;
 
 use crew::{Crew, page_text};
 use leasehold_types::{JobStatus, unit::UnitState};

@@ -46,6 +46,7 @@ pub fn Units(units: UnitsView) -> impl IntoView {
 
 fn row(unit: UnitRow) -> impl IntoView {
     let provider = unit.provider.unwrap_or_else(|| format!("any {}", unit.kind));
+    let local = unit.is_local.then(|| view! { " " <span class="tag">"local, deterministic"</span> });
     let waits = unit.state == UnitState::Queued && unit.attempts > 0;
     let badge = match waits {
         true => view! { <Badge tone=Tone::Retrying /> },
@@ -60,7 +61,7 @@ fn row(unit: UnitRow) -> impl IntoView {
     view! {
         <tr data-key=format!("unit-{}", unit.id)>
             <th scope="row">{unit.name} {error}</th>
-            <td class="muted">{provider}</td>
+            <td class="muted">{provider} {local}</td>
             <td>{badge}</td>
             <td class="number-cell">{unit.attempts}</td>
         </tr>

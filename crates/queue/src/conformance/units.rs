@@ -146,7 +146,8 @@ pub async fn a_claimed_unit_runs_with_its_provider(b: Bench) {
     assert_eq!(claimed.units[0].unit.request, json!({"page": "1"}));
     let view = b.units(job.lease.number).await;
     assert_eq!(view.counts, [(UnitState::Queued, 1), (UnitState::Running, 2)]);
-    assert_eq!(view.rows[0].provider.as_deref(), Some("reader"));
+    assert_eq!((view.rows[0].provider.as_deref(), view.rows[0].is_local), (Some("reader"), true));
+    assert_eq!((view.rows[2].provider.as_deref(), view.rows[2].is_local), (None, false));
     let reader = &b.store.providers().await.unwrap()[0];
     assert_eq!((reader.running, reader.last_used_at), (1, view.rows[0].started_at));
 }

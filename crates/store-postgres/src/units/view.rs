@@ -43,9 +43,11 @@ async fn counts(store: &PostgresStore, number: i64) -> StoreResult<Vec<(UnitStat
 
 async fn rows(store: &PostgresStore, number: i64, limit: u32) -> StoreResult<Vec<UnitRow>> {
     let rows = sqlx::query!(
-        "SELECT id, seq, name, kind, COALESCE(provider, NULLIF(wanted, '')) AS provider, state, attempts,
-                available_at, started_at, finished_at, error_code, error_message
-         FROM work_units WHERE job_number = $1 ORDER BY seq LIMIT $2",
+        r#"SELECT u.id, u.seq, u.name, u.kind, COALESCE(u.provider, NULLIF(u.wanted, '')) AS provider,
+                  COALESCE(p.is_local, FALSE) AS "is_local!", u.state, u.attempts, u.available_at,
+                  u.started_at, u.finished_at, u.error_code, u.error_message
+           FROM work_units u LEFT JOIN providers p ON p.name = u.provider
+           WHERE u.job_number = $1 ORDER BY u.seq LIMIT $2"#,
         number,
         i64::from(limit)
     )
@@ -60,6 +62,7 @@ async fn rows(store: &PostgresStore, number: i64, limit: u32) -> StoreResult<Vec
                 name: row.name,
                 kind: word(TABLE, "kind", &row.kind)?,
                 provider: row.provider,
+                is_local: row.is_local,
                 state: word(TABLE, "state", &row.state)?,
                 attempts: row.attempts,
                 available_at: stamp_if(row.available_at),

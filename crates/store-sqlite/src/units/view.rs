@@ -35,9 +35,11 @@ async fn counts(connection: &mut SqliteConnection, number: i64) -> Outcome<Vec<(
 async fn rows(connection: &mut SqliteConnection, number: i64, max: u32) -> Outcome<Vec<UnitRow>> {
     let max = limit(max);
     let rows = sqlx::query!(
-        r#"SELECT id, seq, name, kind, COALESCE(provider, NULLIF(wanted, '')) AS "provider?: String", state, attempts,
-                  available_at, started_at, finished_at, error_code, error_message
-           FROM work_units WHERE job_number = ?1 ORDER BY seq LIMIT ?2"#,
+        r#"SELECT u.id, u.seq, u.name, u.kind, COALESCE(u.provider, NULLIF(u.wanted, '')) AS "provider?: String",
+                  COALESCE(p.is_local, 0) AS "is_local!: bool", u.state, u.attempts, u.available_at,
+                  u.started_at, u.finished_at, u.error_code, u.error_message
+           FROM work_units u LEFT JOIN providers p ON p.name = u.provider
+           WHERE u.job_number = ?1 ORDER BY u.seq LIMIT ?2"#,
         number,
         max
     )
@@ -51,6 +53,7 @@ async fn rows(connection: &mut SqliteConnection, number: i64, max: u32) -> Outco
                 name: row.name,
                 kind: UNITS.parse("kind", &row.kind)?,
                 provider: row.provider,
+                is_local: row.is_local,
                 state: UNITS.parse("state", &row.state)?,
                 attempts: UNITS.int("attempts", row.attempts)?,
                 available_at: UNITS.time_opt("available_at", row.available_at.as_deref())?,

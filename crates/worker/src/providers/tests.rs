@@ -32,6 +32,14 @@ fn what_the_sample_shows_as_a_comment_works_too() {
 }
 
 #[test]
+fn the_documents_example_works() {
+    let document = include_str!("../../../../docs/providers.md");
+    let (_, example) = document.split_once("```toml\n").expect("the document has an example");
+    let (example, _) = example.split_once("```").expect("the example ends");
+    assert_eq!(parse(example).unwrap().names(), ["chat", "scanner"]);
+}
+
+#[test]
 fn every_mistake_names_its_setting() {
     for (settings, says) in [
         ("engine = \"local\"", "type"),

@@ -1,0 +1,43 @@
+//! `leasehold provider`: whom composite jobs may call, as the database knows it.
+
+use super::Out;
+use crate::{config::Config, store};
+use clap::Subcommand;
+use leasehold_queue::Scope;
+use leasehold_types::{Problem, unit::ProviderView};
+use serde_json::json;
+
+#[derive(Subcommand)]
+pub enum Provider {
+    /// Show every provider and how much of its limits is used.
+    List,
+    /// Let calls begin again.
+    On { name: String },
+    /// Let no further call begin; units that ask for it fail.
+    Off { name: String },
+}
+
+impl Provider {
+    pub async fn run(self, config: Config, out: Out) -> Result<(), Problem> {
+        let (engine, scope) = (store::engine(&config).await?, Scope::system("cli"));
+        match &self {
+            Self::List => {}
+            Self::On { name } => engine.set_provider_active(&scope, name, true).await?,
+            Self::Off { name } => engine.set_provider_active(&scope, name, false).await?,
+        }
+        let providers = engine.providers(&scope).await?;
+        let lines: Vec<String> = providers.iter().map(line).collect();
+        let text = if lines.is_empty() { "No provider is known yet.".into() } else { lines.join("\n") };
+        out.say(&text, &json!(providers));
+        Ok(())
+    }
+}
+
+fn line(provider: &ProviderView) -> String {
+    let ProviderView { name, kind, requests_per_second, max_concurrency, running, .. } = provider;
+    let local = if provider.is_local { ", local, deterministic" } else { "" };
+    let state = if provider.is_active { "on" } else { "off" };
+    format!(
+        "{name} ({kind}{local}): {state}, {running} of {max_concurrency} running, {requests_per_second} a second"
+    )
+}
