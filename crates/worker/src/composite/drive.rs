@@ -57,6 +57,8 @@ impl<'a, C: Composite> Drive<'a, C> {
             }
             self.wait(ask_again_at).await?;
         }
+        // The last word is not one from before the last unit.
+        self.composite.report(self.ctx, News::Counted(self.standing));
         Ok(self.composite.result())
     }
 

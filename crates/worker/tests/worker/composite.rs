@@ -281,6 +281,7 @@ async fn a_book_is_read_corrected_and_put_together() {
     let pages = json!([{"text": "The har-\nbour is"}, {"file": "scan.png"}, {"text": "quiet  at\nnight."}]);
     let job = built_in("book-ocr-correct", json!({"pages": pages})).await;
     assert_eq!(job.row.status, JobStatus::Completed, "{job:#?}");
+    assert_eq!(job.row.progress_message.as_deref(), Some("3 of 3 pages read, 2 corrected"));
     let result = job.result.unwrap();
     assert_eq!(result["text"], "The harbour is\n\nquiet at night.");
     assert_eq!((&result["missing"], &result["uncorrected"]), (&json!([2]), &json!([])));
