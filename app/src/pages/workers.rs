@@ -61,7 +61,7 @@ fn table(workers: Vec<WorkerView>, now: Timestamp) -> impl IntoView {
                         <th scope="col" class="middling">"Last heartbeat"</th>
                         <th scope="col" class="wide">"Started"</th>
                         <th scope="col" class="wide">"Version"</th>
-                        <th scope="col" class="wide">"Commands"</th>
+                        <th scope="col" class="wide">"Can run"</th>
                     </tr>
                 </thead>
                 <tbody>{rows}</tbody>

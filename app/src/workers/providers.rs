@@ -37,10 +37,10 @@ fn table(providers: Vec<ProviderView>, now: Timestamp) -> impl IntoView {
                 <thead>
                     <tr>
                         <th scope="col">"Provider"</th>
-                        <th scope="col">"Type"</th>
+                        <th scope="col" class="middling">"Type"</th>
                         <th scope="col">"State"</th>
                         <th scope="col" class="number-cell">"Running"</th>
-                        <th scope="col" class="number-cell">"Calls per second"</th>
+                        <th scope="col" class="number-cell middling">"Calls per second"</th>
                         <th scope="col" class="number-cell wide">"Retries"</th>
                         <th scope="col" class="middling">"Last call"</th>
                     </tr>
@@ -62,12 +62,12 @@ fn row(provider: ProviderView, now: Timestamp) -> impl IntoView {
     view! {
         <tr>
             <th scope="row">{provider.name} {local}</th>
-            <td>{provider.kind.as_str()}</td>
+            <td class="middling">{provider.kind.as_str()}</td>
             <td>
                 <Badge tone label=word />
             </td>
             <td class="number-cell">{format!("{} of {}", provider.running, provider.max_concurrency)}</td>
-            <td class="number-cell">{provider.requests_per_second}</td>
+            <td class="number-cell middling">{provider.requests_per_second}</td>
             <td class="number-cell wide">{provider.max_retries}</td>
             <td class="middling muted">{last_call}</td>
         </tr>

@@ -79,11 +79,11 @@ impl Crew {
         let pages: Vec<Value> = (1..=pages).map(|page| json!({"text": page_text(title, page)})).collect();
         self.until("the workers have made their definitions", async || {
             self.engine.definitions_changed();
-            self.engine.definition_by_key("book-ocr-correct").await.ok()
+            self.engine.definition_by_key("books.ocr-correct").await.ok()
         })
         .await;
         let request = EnqueueRequest::new(
-            "book-ocr-correct",
+            "books.ocr-correct",
             json!({"pages": pages, "llm_provider": "chat"}),
             Source::Manual,
         );

@@ -13,7 +13,7 @@ fn units_and_providers_are_on_their_pages() {
     let server = house.serve(&[]);
     let ann = server.sign_in("ann@example.org");
     let payload = r#"{"pages": [{"text": "The har-\nbour"}, {"file": "a.png"}], "llm_provider": "ghost"}"#;
-    let form = [("slug", "acme"), ("definition_key", "book-ocr-correct"), ("payload_json", payload)];
+    let form = [("slug", "acme"), ("definition_key", "books.ocr-correct"), ("payload_json", payload)];
     let answer = server.post("/do/enqueue", &form, &[("cookie", &ann)]);
     let job = answer.header("location").unwrap().to_owned();
 

@@ -24,7 +24,7 @@ pub fn Units(units: UnitsView) -> impl IntoView {
                     <h2>"Work units"</h2>
                     <p class="unit-counts">{counts}</p>
                 </div>
-                <div class="unit-table">
+                <div class="unit-table" tabindex="0" role="region" aria-label="The units">
                     <table class="table">
                         <caption class="visually-hidden">"Work units in the order they were asked for"</caption>
                         <thead>

@@ -45,9 +45,9 @@ struct Prompt {
 }
 
 pub fn definition() -> NewDefinition {
-    let text = |title: &str| json!({"type": "string", "title": title});
+    let text = |title: &str| json!({"type": "string", "contentMediaType": "text/plain", "title": title});
     NewDefinition {
-        key: "deck-ai".into(),
+        key: "decks.ai".into(),
         description: "Asks a language model, for a deck or a part of it".into(),
         domain: "decks".into(),
         job_type: "ai".into(),
@@ -56,7 +56,7 @@ pub fn definition() -> NewDefinition {
         arg_schema: json!({
             "type": "object",
             "properties": {
-                "prompt": {"type": "string", "minLength": 1, "title": "Prompt"},
+                "prompt": {"type": "string", "contentMediaType": "text/plain", "minLength": 1, "title": "Prompt"},
                 "system": text("How the model should behave"),
                 "context": text("The text the prompt is about"),
                 "provider": {"type": "string", "title": "Provider", "description": "Empty = the least loaded"},

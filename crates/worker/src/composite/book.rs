@@ -51,7 +51,7 @@ pub fn definition() -> NewDefinition {
     let word =
         |title: &str| json!({"type": "string", "title": title, "description": "Empty = the least loaded"});
     NewDefinition {
-        key: "book-ocr-correct".into(),
+        key: "books.ocr-correct".into(),
         description: "Reads the pages of a book, corrects them, and puts the text together".into(),
         domain: "books".into(),
         job_type: "ocr_correct".into(),

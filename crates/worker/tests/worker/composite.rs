@@ -279,7 +279,7 @@ async fn built_in(key: &str, payload: Value) -> JobDetail {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_book_is_read_corrected_and_put_together() {
     let pages = json!([{"text": "The har-\nbour is"}, {"file": "scan.png"}, {"text": "quiet  at\nnight."}]);
-    let job = built_in("book-ocr-correct", json!({"pages": pages})).await;
+    let job = built_in("books.ocr-correct", json!({"pages": pages})).await;
     assert_eq!(job.row.status, JobStatus::Completed, "{job:#?}");
     assert_eq!(job.row.progress_message.as_deref(), Some("3 of 3 pages read, 2 corrected"));
     let result = job.result.unwrap();
@@ -290,19 +290,19 @@ async fn a_book_is_read_corrected_and_put_together() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_page_stays_as_it_was_read_when_nobody_corrects_it() {
     let payload = json!({"pages": [{"text": "two\nlines"}], "llm_provider": "ghost"});
-    let job = built_in("book-ocr-correct", payload).await;
+    let job = built_in("books.ocr-correct", payload).await;
     assert_eq!(job.result.unwrap()["uncorrected"], json!([1]));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_book_nobody_can_read_fails() {
-    let job = built_in("book-ocr-correct", json!({"pages": [{"file": "a.png"}, {"file": "b.png"}]})).await;
+    let job = built_in("books.ocr-correct", json!({"pages": [{"file": "a.png"}, {"file": "b.png"}]})).await;
     assert_eq!(job.row.error_code.as_deref(), Some("nothing_read"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_prompt_is_answered() {
-    let job = built_in("deck-ai", json!({"prompt": "Say it\nin one line"})).await;
+    let job = built_in("decks.ai", json!({"prompt": "Say it\nin one line"})).await;
     assert_eq!(job.row.status, JobStatus::Completed, "{job:#?}");
     let result = job.result.unwrap();
     assert_eq!(result["text"], "Say it in one line");
