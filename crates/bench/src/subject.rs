@@ -11,7 +11,9 @@ use leasehold_types::{DefinitionLimits, TenantId, view::RetryPolicy};
 use scratch_postgres::{ScratchPostgres, StartOptions};
 use serde_json::json;
 use sqlx::{
-    Connection, PgConnection, PgPool, SqlitePool, postgres::PgPoolOptions, sqlite::SqlitePoolOptions,
+    ConnectOptions, Connection, PgConnection, PgPool, SqlitePool,
+    postgres::{PgConnectOptions, PgPoolOptions},
+    sqlite::SqlitePoolOptions,
 };
 use std::sync::Arc;
 use uuid::Uuid;
@@ -54,7 +56,9 @@ impl Subject {
         let store = PostgresStore::connect(&url, Clock::system(), on).await?;
         store.migrate().await?;
         let without_outbox = PostgresStore::connect(&url, Clock::system(), off).await?;
-        let pool = PgPoolOptions::new().max_connections(16).connect(&url).await?;
+        // Filling a million rows takes its time, and that is nobody's news.
+        let plain = url.parse::<PgConnectOptions>()?.disable_statement_logging();
+        let pool = PgPoolOptions::new().max_connections(16).connect_with(plain).await?;
         let database = Database::Postgres { pool, admin, name, _scratch: scratch };
         Self::furnish(database, store, without_outbox).await
     }
@@ -71,7 +75,8 @@ impl Subject {
             .parse::<sqlx::sqlite::SqliteConnectOptions>()?
             .journal_mode(sqlx::sqlite::SqliteJournalMode::Wal)
             .synchronous(sqlx::sqlite::SqliteSynchronous::Full)
-            .busy_timeout(std::time::Duration::from_secs(20));
+            .busy_timeout(std::time::Duration::from_secs(20))
+            .disable_statement_logging();
         let pool = SqlitePoolOptions::new().max_connections(2).connect_with(options).await?;
         Self::furnish(Database::Sqlite { pool, _folder: folder }, store, without_outbox).await
     }

@@ -17,7 +17,7 @@ use time::OffsetDateTime;
 
 const SLOTS: usize = 60;
 /// Waiting jobs of a lane are counted one by one up to here.
-const PROBED: i64 = 1_000;
+const PROBED: i64 = 250;
 const FAILURES_SHOWN: i64 = 5;
 const RUNNING_SHOWN: i64 = 10;
 
