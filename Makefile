@@ -21,7 +21,7 @@ build: toolchain ## target/release/leasehold, one binary with the site inside
 test: toolchain ## everything CI checks; ends with `N passed, N failed`
 	@$(XTASK) test $(if $(ONLY),--only $(ONLY))
 
-bench: build ## how fast, as ratios against plain SQL; about ten minutes (ARGS=--quick: two)
+bench: build ## how fast, as ratios against plain SQL; about four minutes (ARGS=--quick: half of that)
 	@target/release/leasehold bench $(ARGS)
 
 end2end: toolchain ## the browser tests alone, on both databases

@@ -1,6 +1,6 @@
 //! Our enqueue and our drain of a backlog of no-op jobs.
 
-use crate::{BenchResult, Sizes, Subject, subject::no_op};
+use crate::{BenchResult, Sizes, Subject, pool, subject::no_op};
 use leasehold_queue::{
     Scope, Store,
     params::{AttemptFacts, ClaimedJob, Finish, FinishAnswer, Selector},
@@ -19,6 +19,8 @@ pub struct Ours {
     pub bulk: f64,
     pub drain: f64,
     pub drain_no_outbox: f64,
+    /// Through a worker pool.
+    pub pool: f64,
 }
 
 pub async fn measure(subject: &Subject, sizes: &Sizes) -> BenchResult<Ours> {
@@ -32,12 +34,14 @@ pub async fn measure(subject: &Subject, sizes: &Sizes) -> BenchResult<Ours> {
     fill(&subject.store, subject.busy, sizes.bulk).await?;
     let bulk = sizes.bulk as f64 / started.elapsed().as_secs_f64();
     drain(&subject.store).await?;
-    let (mut with, mut without): (f64, f64) = (0.0, 0.0);
+    let (mut with, mut without, mut pool): (f64, f64, f64) = (0.0, 0.0, 0.0);
+    // In turn, because the tables grow and the machine has its moods.
     for _ in 0..sizes.rounds {
         with = with.max(round(subject, &subject.store, sizes.drain).await?);
+        pool = pool.max(pool::round(subject, sizes.drain).await?);
         without = without.max(round(subject, &subject.without_outbox, sizes.drain).await?);
     }
-    Ok(Ours { one_by_one, bulk, drain: with, drain_no_outbox: without })
+    Ok(Ours { one_by_one, bulk, drain: with, drain_no_outbox: without, pool })
 }
 
 async fn round(subject: &Subject, store: &Arc<dyn Store>, jobs: usize) -> BenchResult<f64> {

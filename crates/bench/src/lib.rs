@@ -55,8 +55,7 @@ async fn measure(subject: &Subject, sizes: &Sizes, say: &impl Fn(&str)) -> Bench
     say(&format!("{name}: plain SQL claims and finishes {:.0} jobs a second", limit.drain_batched));
     let ours = drain::measure(subject, sizes).await?;
     say(&format!("{name}: ours drains {:.0} a second, enqueues {:.0} in bulk", ours.drain, ours.bulk));
-    let pool = pool::measure(subject, sizes).await?;
-    say(&format!("{name}: a worker pool drains {pool:.0} a second"));
+    say(&format!("{name}: a worker pool drains {:.0} a second", ours.pool));
     let pickup = latency::measure(subject, sizes).await?;
     say(&format!(
         "{name}: a job is picked up after {:.2} ms, one commit takes {:.2} ms",
@@ -72,5 +71,5 @@ async fn measure(subject: &Subject, sizes: &Sizes, say: &impl Fn(&str)) -> Bench
         "{name}: overview {:.2} ms and {:.2} ms, with {} and {} jobs",
         pages.overview_small, pages.overview_large, sizes.pages_small, sizes.pages_large
     ));
-    Ok(Figures::gather(limit, ours, pool, pickup, fairness, pages))
+    Ok(Figures::gather(limit, ours, pickup, fairness, pages))
 }

@@ -1,6 +1,6 @@
 //! Drain through a real worker pool: the same backlog of no-op jobs, claimed, run and finished as in `leasehold serve`.
 
-use crate::{BenchResult, Sizes, Subject, drain::fill, subject};
+use crate::{BenchResult, Subject, drain::fill, subject};
 use async_trait::async_trait;
 use leasehold_queue::{Clock, Engine, EngineConfig, params::ClaimedJob};
 use leasehold_worker::{Ctx, Executor, Outcome, Pool, PoolConfig, Registry};
@@ -18,19 +18,10 @@ use tokio_util::sync::CancellationToken;
 const SLOTS: usize = 200;
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// Jobs per second, the best of the rounds.
-pub async fn measure(subject: &Subject, sizes: &Sizes) -> BenchResult<f64> {
-    let mut best: f64 = 0.0;
-    for _ in 0..sizes.rounds {
-        fill(&subject.store, subject.busy, sizes.drain).await?;
-        subject.settle().await?;
-        best = best.max(round(subject, sizes.drain).await?);
-    }
-    Ok(best)
-}
-
-/// From the start of the pool until its last result is written.
-async fn round(subject: &Subject, jobs: usize) -> BenchResult<f64> {
+/// Jobs per second, from the start of the pool until its last result is written.
+pub async fn round(subject: &Subject, jobs: usize) -> BenchResult<f64> {
+    fill(&subject.store, subject.busy, jobs).await?;
+    subject.settle().await?;
     let no_op = Arc::new(NoOp { left: AtomicUsize::new(jobs), over: Notify::new() });
     let mut registry = Registry::default();
     registry.register(subject::DOMAIN, subject::JOB_TYPE, no_op.clone());

@@ -56,18 +56,11 @@ pub struct Figures {
 }
 
 impl Figures {
-    pub fn gather(
-        limit: Limit,
-        ours: Ours,
-        pool_drain: f64,
-        pickup: Pickup,
-        fairness: Fairness,
-        pages: Pages,
-    ) -> Self {
+    pub fn gather(limit: Limit, ours: Ours, pickup: Pickup, fairness: Fairness, pages: Pages) -> Self {
         Self {
             drain_ratio: ours.drain / limit.drain_batched,
             drain_ratio_no_outbox: ours.drain_no_outbox / limit.drain_batched,
-            pool_drain_ratio: pool_drain / ours.drain,
+            pool_drain_ratio: ours.pool / ours.drain,
             bulk_enqueue_ratio: ours.bulk / limit.insert_bulk,
             commit_ms: limit.commit_ms,
             commit_hot_ms: limit.commit_hot_ms,
@@ -84,7 +77,7 @@ impl Figures {
             bulk_enqueue_per_s: ours.bulk,
             drain_per_s: ours.drain,
             drain_no_outbox_per_s: ours.drain_no_outbox,
-            pool_drain_per_s: pool_drain,
+            pool_drain_per_s: ours.pool,
             overview_small_ms: pages.overview_small,
             overview_large_ms: pages.overview_large,
             list_small_ms: pages.list_small,

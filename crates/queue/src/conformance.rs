@@ -156,7 +156,8 @@ macro_rules! conformance_suite {
                 times_narrow_the_list, the_count_matches_the_filter, wildcards_are_plain_text;
             views: a_job_is_found_by_number_and_id, a_foreign_job_is_not_found, a_running_attempt_is_shown,
                 attempts_are_listed_oldest_first, parents_and_children_are_linked, the_cursor_is_current;
-            counters: counts_follow_every_move, ready_and_scheduled_are_told_apart, the_oldest_waiting_job_is_known,
+            counters: counts_follow_every_move, ready_and_scheduled_are_told_apart,
+                many_scheduled_jobs_do_not_swallow_the_ready_ones, the_oldest_waiting_job_is_known,
                 an_unserved_queue_is_marked, a_paused_queue_is_marked, folding_changes_no_count, a_recount_finds_nothing_wrong,
                 throughput_is_counted_in_slots, recent_failures_and_running_jobs_are_shown, tenants_are_counted_apart;
             units: a_provider_is_made_once_and_takes_over_new_settings, senseless_limits_are_refused,

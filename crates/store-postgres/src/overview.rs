@@ -16,8 +16,10 @@ use std::collections::{BTreeMap, HashSet};
 use time::OffsetDateTime;
 
 const SLOTS: usize = 60;
-/// Waiting jobs of a lane are counted one by one up to here.
-const PROBED: i64 = 250;
+/// Scheduled jobs of a lane are counted one by one up to here; where there are more, ready ones are counted.
+const FEW: i64 = 100;
+/// As many are counted at most; where there are more of both, scheduled ones are counted up to here.
+const MANY: i64 = 1_000;
 const FAILURES_SHOWN: i64 = 5;
 const RUNNING_SHOWN: i64 = 10;
 
@@ -89,8 +91,8 @@ impl PostgresStore {
         Ok(cards)
     }
 
-    /// Splits what waits into ready and scheduled, by counting whichever is few. Scheduled jobs usually are; only
-    /// where a lane has more than the cap are the ready ones counted instead.
+    /// Splits what waits into ready and scheduled, by counting whichever is few, the same one for all lanes of a queue.
+    /// Scheduled jobs usually are.
     async fn split_waiting(&self, tenant: TenantId, now: Timestamp, cards: &mut Cards) -> StoreResult<()> {
         let mut waiting: BTreeMap<(String, String), Waiting> = BTreeMap::new();
         for lane in self.waiting_lanes(tenant, moment(now)).await? {
@@ -99,7 +101,7 @@ impl PostgresStore {
         for (key, found) in waiting {
             let Some(card) = cards.get_mut(&key) else { continue };
             let total = card.queued;
-            if found.capped {
+            if found.by_ready {
                 card.queued = found.ready.min(total);
                 card.scheduled = total - card.queued;
             } else {
@@ -136,20 +138,35 @@ impl PostgresStore {
                    WHERE j.status = 'queued' AND j.tenant_id = $1 AND j.domain = l.domain AND j.queue = l.queue
                      AND j.job_type = l.job_type AND j.priority = l.priority
                      AND COALESCE(j.available_at, j.created_at) <= $2
-                   ORDER BY COALESCE(j.available_at, j.created_at) LIMIT 1) o ON TRUE)
-               SELECT p.domain AS "domain!", p.queue AS "queue!", p.oldest AS "oldest?",
-                      p.scheduled AS "scheduled!", p.scheduled >= $3 AS "capped!",
-                      CASE WHEN p.scheduled >= $3 THEN (
+                   ORDER BY COALESCE(j.available_at, j.created_at) LIMIT 1) o ON TRUE),
+               hinted AS (
+                 SELECT p.*, bool_or(p.scheduled >= $3) OVER (PARTITION BY p.domain, p.queue) AS many_scheduled
+                 FROM probed p),
+               counted AS (
+                 SELECT h.*, CASE WHEN h.many_scheduled THEN (
+                   SELECT count(*) FROM (
+                     SELECT FROM jobs j
+                     WHERE j.status = 'queued' AND j.tenant_id = $1 AND j.domain = h.domain
+                       AND j.queue = h.queue AND j.job_type = h.job_type AND j.priority = h.priority
+                       AND COALESCE(j.available_at, j.created_at) <= $2 LIMIT $4) due) END AS ready
+                 FROM hinted h),
+               judged AS (
+                 SELECT c.*, COALESCE(bool_or(c.ready >= $4) OVER (PARTITION BY c.domain, c.queue), FALSE) AS many_ready
+                 FROM counted c)
+               SELECT c.domain AS "domain!", c.queue AS "queue!", c.oldest AS "oldest?",
+                      CASE WHEN c.many_ready THEN (
                         SELECT count(*) FROM (
                           SELECT FROM jobs j
-                          WHERE j.status = 'queued' AND j.tenant_id = $1 AND j.domain = p.domain
-                            AND j.queue = p.queue AND j.job_type = p.job_type AND j.priority = p.priority
-                            AND COALESCE(j.available_at, j.created_at) <= $2 LIMIT $3) due)
-                      END AS ready
-               FROM probed p"#,
+                          WHERE j.status = 'queued' AND j.tenant_id = $1 AND j.domain = c.domain
+                            AND j.queue = c.queue AND j.job_type = c.job_type AND j.priority = c.priority
+                            AND COALESCE(j.available_at, j.created_at) > $2 LIMIT $4) later)
+                      ELSE c.scheduled END AS "scheduled!",
+                      c.many_scheduled AND NOT c.many_ready AS "by_ready!", c.ready
+               FROM judged c"#,
             tenant.0,
             now,
-            PROBED
+            FEW,
+            MANY
         )
         .fetch_all(&self.work)
         .await
@@ -243,8 +260,8 @@ struct WaitingLane {
     queue: String,
     oldest: Option<OffsetDateTime>,
     scheduled: i64,
-    /// There may be more scheduled jobs than were counted; then the ready ones were counted.
-    capped: bool,
+    /// The ready jobs were counted, because there are too many scheduled ones.
+    by_ready: bool,
     ready: Option<i64>,
 }
 
@@ -253,7 +270,7 @@ struct WaitingLane {
 struct Waiting {
     scheduled: i64,
     ready: i64,
-    capped: bool,
+    by_ready: bool,
     oldest: Option<OffsetDateTime>,
 }
 
@@ -261,7 +278,7 @@ impl Waiting {
     fn add(&mut self, lane: WaitingLane) {
         self.scheduled += lane.scheduled;
         self.ready += lane.ready.unwrap_or(0);
-        self.capped |= lane.capped;
+        self.by_ready |= lane.by_ready;
         self.oldest = match (self.oldest, lane.oldest) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),

@@ -47,6 +47,19 @@ pub async fn ready_and_scheduled_are_told_apart(b: Bench) {
     assert_eq!(b.counts().await[..2], [3, 0], "time alone moves a job from scheduled to ready");
 }
 
+/// More than is counted one by one: the smaller part is counted, in every lane of the queue.
+pub async fn many_scheduled_jobs_do_not_swallow_the_ready_ones(b: Bench) {
+    let later = |_| NewJob { available_at: Some(NOW.plus_secs(10)), ..b.job(b.a) };
+    for answer in b.store.create_jobs(&Scope::system("test"), (0..150).map(later).collect()).await.unwrap() {
+        answer.unwrap();
+    }
+    b.create_many(b.a, 5).await;
+    b.create(NewJob { priority: 7, ..b.job(b.a) }).await;
+    assert_eq!(b.counts().await[..2], [6, 150]);
+    b.create_many(b.a, 1_200).await;
+    assert_eq!(b.counts().await[..2], [1_206, 150]);
+}
+
 pub async fn the_oldest_waiting_job_is_known(b: Bench) {
     assert!(b.overview().await.cards.is_empty());
     b.create(b.job(b.a)).await;
