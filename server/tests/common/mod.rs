@@ -10,7 +10,7 @@ use nix::{
     unistd::Pid,
 };
 use std::{
-    io::{BufRead, BufReader, Read, Write},
+    io::{BufRead, BufReader, ErrorKind, Read, Write},
     net::{SocketAddr, TcpStream},
     path::Path,
     process::{Child, ChildStdout, Command, ExitStatus, Output, Stdio},
@@ -188,8 +188,10 @@ impl Serving {
         let request = format!(
             "{head}host: {host}\r\nconnection: close\r\ncontent-length: {length}\r\n{more}\r\n{body}"
         );
-        // A request that is refused early may not be read to its end; the answer tells.
-        let _ = stream.write_all(request.as_bytes());
+        // A request that is refused early may not be read to its end; the answer tells. Nothing else may go wrong.
+        if let Err(error) = stream.write_all(request.as_bytes()) {
+            assert!(matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset), "{error}");
+        }
         stream
     }
 
