@@ -4,7 +4,7 @@
 mod body;
 mod worker;
 
-use crate::problem;
+use crate::{problem, sse::Live};
 use axum::{
     Json, Router,
     response::{IntoResponse, Response},
@@ -21,6 +21,7 @@ pub struct Api {
     pub engine: Arc<Engine>,
     /// Cancelled when the server is about to end: nobody is kept waiting then.
     pub ending: CancellationToken,
+    pub live: Live,
 }
 
 pub fn routes(api: Api) -> Router {

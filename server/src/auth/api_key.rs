@@ -12,7 +12,7 @@ use axum::{
     response::Response,
 };
 use clap::ValueEnum;
-use leasehold_queue::{Actor, Engine, Permission, Reach, Scope, remote::USE_NOTED_EVERY};
+use leasehold_queue::{Actor, Engine, Permission, Reach, Scope, StoreResult, remote::USE_NOTED_EVERY};
 use leasehold_types::{Problem, ProblemCode, view::ApiKey};
 use std::sync::Arc;
 
@@ -106,6 +106,12 @@ async fn admit(entrance: &Entrance, headers: &HeaderMap) -> Result<Scope, Proble
     let permission = held.iter().map(|scope| scope.permission()).max().unwrap_or(Permission::Work);
     let actor = Actor::Key { id: key.id, prefix: key.prefix };
     Ok(Scope::new(Reach::Tenant(key.tenant_id), actor, permission))
+}
+
+/// Whether a key that was let in once would still be: for streams, which outlive the request they began with.
+pub async fn still_opens(engine: &Engine, prefix: &str) -> StoreResult<bool> {
+    let Some((key, _)) = engine.store().key_by_prefix(prefix).await? else { return Ok(false) };
+    Ok(key.revoked_at.is_none() && key.expires_at.is_none_or(|at| at > engine.now()))
 }
 
 /// Words of another version are no scopes of this one.
