@@ -44,6 +44,7 @@ pub fn router(serving: Serving) -> Router {
         Live { engine: serving.engine.clone(), limits: Arc::default(), ending: serving.ending.clone() };
     let site = Site::new(&serving, &live);
     let api = Api { engine: serving.engine.clone(), ending: serving.ending.clone(), live };
+    let described = api::routes(&api);
     let ready = Ready { engine: serving.engine.clone(), ending: serving.ending };
     Router::new()
         .route("/health", get(|| async { Json(json!({"status": "ok"})) }))
@@ -51,7 +52,8 @@ pub fn router(serving: Serving) -> Router {
         .route("/health/ready", get(is_ready))
         .with_state(ready)
         .route("/attachments/{id}", get(attachments::download).with_state(serving.engine.clone()))
-        .nest("/api/v1", api::routes(api))
+        .merge(described.router)
+        .route("/api/openapi.json", get(async move || Json(described.description.clone())))
         .fallback(move |request| site.clone().answer(request))
         .layer(from_fn(door_checks::same_origin))
         .layer(from_fn(headers::limit_body))
