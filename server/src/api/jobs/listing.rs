@@ -16,6 +16,7 @@ use utoipa::IntoParams;
 const MOST_JOBS: u32 = 500;
 const MOST_LINES: u32 = 1_000;
 pub const USUAL_LINES: u32 = 200;
+const LONGEST_SEARCH: usize = 200;
 const DEEPEST_PATH: usize = 10;
 const MOST_MATCHES: usize = 10;
 
@@ -76,7 +77,7 @@ impl Asked {
             error_code: pairs.one("error_code")?,
             created_after: pairs.one("created_after")?,
             created_before: pairs.one("created_before")?,
-            q: pairs.one("q")?,
+            q: search(&mut pairs)?,
             payload: payload(&mut pairs)?,
             ..JobFilter::default()
         };
@@ -100,6 +101,16 @@ impl Asked {
         let Sorting { by, order } = self.page.sorting;
         let Mark { number, priority, status } = last;
         BASE64_URL_SAFE_NO_PAD.encode(format!("1 {by} {order} {number} {priority} {status}"))
+    }
+}
+
+fn search(pairs: &mut Pairs) -> Result<Option<String>, Problem> {
+    let text = pairs.one::<String>("q")?;
+    match text {
+        Some(text) if text.chars().count() > LONGEST_SEARCH => {
+            Err(Problem::invalid("q", format!("It must have at most {LONGEST_SEARCH} characters.")))
+        }
+        text => Ok(text),
     }
 }
 
