@@ -31,6 +31,19 @@ use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 use tower_http::compression::CompressionLayer;
 
+/// What is neither a page, nor a server function, nor described with the API. The tests of who may use what begin here,
+/// so nothing may be routed in this file that is not in this list.
+pub const FIXED: &[&str] = &[
+    "/health",
+    "/ready",
+    "/health/ready",
+    "/attachments/{id}",
+    "/api/openapi.json",
+    "/api/docs",
+    "/do/{*function}",
+    "/t/{slug}/live",
+];
+
 pub struct Serving {
     pub engine: Arc<Engine>,
     pub trust_forwarded: bool,
@@ -44,7 +57,8 @@ pub fn router(serving: Serving) -> Router {
         Live { engine: serving.engine.clone(), limits: Arc::default(), ending: serving.ending.clone() };
     let site = Site::new(&serving, &live);
     let api = Api { engine: serving.engine.clone(), ending: serving.ending.clone(), live };
-    let described = api::routes(&api);
+    let api::Described { router: routes, description } = api::routes(&api);
+    let docs = api::docs::page(&description);
     let ready = Ready { engine: serving.engine.clone(), ending: serving.ending };
     Router::new()
         .route("/health", get(|| async { Json(json!({"status": "ok"})) }))
@@ -52,8 +66,9 @@ pub fn router(serving: Serving) -> Router {
         .route("/health/ready", get(is_ready))
         .with_state(ready)
         .route("/attachments/{id}", get(attachments::download).with_state(serving.engine.clone()))
-        .merge(described.router)
-        .route("/api/openapi.json", get(async move || Json(described.description.clone())))
+        .merge(routes)
+        .route("/api/openapi.json", get(async move || Json(description.clone())))
+        .route("/api/docs", get(async move || docs.clone()))
         .fallback(move |request| site.clone().answer(request))
         .layer(from_fn(door_checks::same_origin))
         .layer(from_fn(headers::limit_body))
