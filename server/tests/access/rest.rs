@@ -1,5 +1,7 @@
 //! The API, with keys.
 
+mod jobs;
+
 use crate::{
     cast::{Cast, MARKER, Role},
     differences, document,
@@ -164,7 +166,8 @@ fn ask(cast: &Cast, things: &Things, case: &Case, role: Role) -> (u16, String) {
 
 pub fn cases() -> Vec<Case> {
     let lease = || json!({"worker_id": "w", "lease_id": "01890000-0000-7000-8000-000000000000"});
-    let mut cases = vec![case(Need::Worker, "POST", "/worker/jobs/claim").body(json!({}))];
+    let mut cases = jobs::cases();
+    cases.push(case(Need::Worker, "POST", "/worker/jobs/claim").body(json!({})));
     for path in [
         "/worker/jobs/{id}/heartbeat",
         "/worker/jobs/{id}/progress",
