@@ -1,7 +1,9 @@
 //! The engine: what pages, the API, workers and the command line call. It checks permission and input, lets
 //! the pure parts decide, and has the store persist.
 
+mod accounts;
 mod attachments;
+mod audit;
 mod claim;
 mod door;
 mod enqueue;
@@ -24,6 +26,7 @@ use crate::{
     store::Store,
     transition::Rules,
 };
+pub use accounts::{KEY_SCOPES, KeyRequest, SESSION_ADDRESS, SESSION_AGENT, SESSION_SEEN};
 pub use enqueue::{EnqueueRequest, Enqueued};
 use leasehold_types::{
     DefinitionId, JobFilter, JobRef, PageRequest, Problem, ProblemCode, TenantId, Timestamp,
