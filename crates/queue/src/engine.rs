@@ -32,7 +32,7 @@ use leasehold_types::{
     DefinitionId, JobFilter, JobRef, PageRequest, Problem, ProblemCode, TenantId, Timestamp,
     view::{Definition, JobDetail, JobsPage, LogLine, Overview, WorkerView},
 };
-pub use people::{SetupRequest, normalise_email};
+pub use people::{SetupRequest, normalise_email, text as checked_text};
 pub use remote::{Ended, Held, KeptLines, RemoteClaim, Renewed};
 use std::{
     collections::HashMap,
