@@ -56,7 +56,7 @@ macro_rules! conformance_suite {
                 an_admin_cannot_reset_a_password, foreign_members_are_not_found,
                 the_last_admin_does_not_leave_by_accident, two_last_admins_cannot_both_leave,
                 who_is_disabled_is_out_at_once, one_super_admin_always_stays, a_new_password_ends_the_other_sessions,
-                a_job_outlives_its_owners_membership;
+                an_ended_session_is_not_brought_back, a_job_outlives_its_owners_membership;
             audit: an_act_says_who_what_when_and_from_where, every_kind_of_steering_keeps_its_origin,
                 the_log_is_narrowed_and_paged, rows_are_chained_once_and_in_order,
                 many_writers_and_chainers_make_one_chain;

@@ -101,6 +101,8 @@ pub trait People: Send + Sync + 'static {
     async fn rename_user(&self, scope: &Scope, user: UserId, name: &str) -> StoreResult<()>;
     /// Those that have not expired, with the moment each began; newest first.
     async fn sessions_of(&self, user: UserId) -> StoreResult<Vec<(SessionRow, Timestamp)>>;
+    /// Replaces what a session holds, unless it has ended: then nothing is written, and the answer is false.
+    async fn update_session(&self, session: SessionRow) -> StoreResult<bool>;
     /// Ends one session of this user, or all but one; how many ended. Audited.
     async fn end_sessions(&self, scope: &Scope, user: UserId, which: EndSessions) -> StoreResult<u64>;
 }

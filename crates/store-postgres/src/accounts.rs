@@ -134,6 +134,9 @@ impl People for PostgresStore {
         };
         Ok(rows.into_iter().map(|r| (row(r.id, r.data, r.expires_at), stamp(r.created_at))).collect())
     }
+    async fn update_session(&self, session: SessionRow) -> StoreResult<bool> {
+        self.update_session_row(session).await
+    }
     async fn end_sessions(&self, scope: &Scope, user: UserId, which: EndSessions) -> StoreResult<u64> {
         let now = self.now();
         let (only, but) = match which {

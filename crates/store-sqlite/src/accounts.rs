@@ -5,7 +5,7 @@ use crate::{
     audit::{Deed, audit},
     convert::Table,
     error::Outcome,
-    members, password_links,
+    members, password_links, sessions,
 };
 use async_trait::async_trait;
 use leasehold_queue::{
@@ -89,6 +89,9 @@ impl People for SqliteStore {
     }
     async fn sessions_of(&self, user: UserId) -> StoreResult<Vec<(SessionRow, Timestamp)>> {
         Ok(sessions_of(self, user).await?)
+    }
+    async fn update_session(&self, session: SessionRow) -> StoreResult<bool> {
+        Ok(sessions::update(self, session).await?)
     }
     async fn end_sessions(&self, scope: &Scope, user: UserId, which: EndSessions) -> StoreResult<u64> {
         Ok(end_sessions(self, scope, user, which).await?)

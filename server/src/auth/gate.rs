@@ -53,7 +53,15 @@ impl Gate for PasswordGate {
         // Invited, but no password chosen: like nobody.
         let known = known.filter(|(_, hash)| hash != NO_PASSWORD);
         let (user, hash) = known.map_or((None, None), |(user, hash)| (Some(user), Some(hash)));
-        let right = password::verify(password, hash).await?;
+        let right = match password::verify(password, hash).await {
+            Ok(right) => right,
+            Err(unchecked) => {
+                // Nobody guessed anything: who was sent away in a crowd keeps their attempts.
+                self.accounts.forgive(&account);
+                address.iter().for_each(|address| self.addresses.forgive(address));
+                return Err(unchecked);
+            }
+        };
         let Some(user) = user.filter(|_| right) else {
             tracing::info!(?from, "a sign-in failed");
             return Err(Problem::new(ProblemCode::WrongCredentials, "E-mail or password is wrong."));

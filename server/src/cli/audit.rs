@@ -26,7 +26,7 @@ pub enum Audit {
         /// Only acts before this id.
         #[arg(long, value_name = "ID")]
         before: Option<i64>,
-        #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=500))]
+        #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=1000))]
         limit: u32,
     },
     /// Walk the chain of hashes; fails at the first act that is not as it was written.
@@ -46,7 +46,7 @@ impl Audit {
                 let filter = AuditFilter { actor, action };
                 let page = engine.audit_entries(&scope, &filter, PageRequest { before, limit }).await?;
                 let lines: Vec<_> = page.items.iter().map(in_words).collect();
-                out.say(&lines.join("\n"), &json!(page));
+                out.say(&lines.join("\n"), &json!({"entries": page.items, "next": page.next}));
             }
             Self::Verify => {
                 let state = engine.verify_audit(&scope).await?;

@@ -165,6 +165,22 @@ pub async fn a_new_password_ends_the_other_sessions(b: Bench) {
     assert_eq!(b.store.end_sessions(&b.ann(), eve, EndSessions::AllBut("x".into())).await.unwrap(), 1);
 }
 
+pub async fn an_ended_session_is_not_brought_back(b: Bench) {
+    let eve = user(&b, "eve@example.org", false, None).await;
+    session(&b, "s", eve).await;
+    let mut row = b.store.session("s").await.unwrap().unwrap();
+    row.data = json!({"seen": "now"});
+    assert!(b.store.update_session(row.clone()).await.unwrap());
+    assert_eq!(b.store.session("s").await.unwrap().unwrap().data, row.data);
+    b.store.delete_session("s").await.unwrap();
+    assert!(!b.store.update_session(row.clone()).await.unwrap());
+    assert!(b.store.session("s").await.unwrap().is_none());
+    session(&b, "s", eve).await;
+    b.wait(3_600);
+    row.expires_at = NOW.plus_secs(9_000);
+    assert!(!b.store.update_session(row).await.unwrap(), "nor is one that ran out");
+}
+
 pub async fn a_job_outlives_its_owners_membership(b: Bench) {
     let eve = user(&b, "eve@example.org", false, Some((b.a, Role::Admin))).await;
     let job = b.create(b.job(b.a)).await;

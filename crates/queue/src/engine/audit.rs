@@ -22,7 +22,7 @@ impl Engine {
         page: PageRequest,
     ) -> Result<Page<AuditEntry>, Problem> {
         scope.require(if scope.tenant().is_some() { Permission::Operate } else { Permission::Govern })?;
-        let limit = page.limit.clamp(1, 500);
+        let limit = page.limit.clamp(1, 1_000);
         Ok(self.store.audit_entries(scope, filter, PageRequest { limit, ..page }).await?)
     }
 
