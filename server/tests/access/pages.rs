@@ -35,7 +35,14 @@ const PAGES: &[(&str, Need, &str)] = &[
     ("/admin/users", Need::Govern, "/admin/users"),
     ("/admin/tenants", Need::Govern, "/admin/tenants"),
     ("/admin/audit", Need::Govern, "/admin/audit"),
+    ("/t/{slug}/settings", Need::View, "/t/acme/settings"),
+    ("/t/{slug}/settings/audit", Need::View, "/t/acme/settings/audit"),
+    ("/account", Need::SignIn, "/account"),
+    ("/invite", Need::Nothing, "/invite"),
     ("/admin/workers", Need::Govern, "/admin/workers"),
+    ("/admin/tenants", Need::Govern, "/admin/tenants"),
+    ("/admin/users", Need::Govern, "/admin/users"),
+    ("/admin/audit", Need::Govern, "/admin/audit"),
 ];
 
 /// What is neither page, nor function, nor API. Each of these has tests of its own for what it lets through.
