@@ -5,6 +5,7 @@
 //! [`StoreError::Database`], which the engine turns into "unavailable" and logs in full.
 
 use crate::{
+    administration::Administration,
     attachments::Attachments,
     params::{
         CancelAnswer, ClaimedJob, CreateAnswer, Finish, FinishAnswer, Heartbeat, Lease, NewDefinition,
@@ -76,9 +77,9 @@ impl From<StoreError> for Problem {
 /// A setting of this installation, with its expiry.
 pub type Setting = (String, Option<Timestamp>);
 
-/// Everything a store does; more of it is in [`Upkeep`], [`Attachments`], [`Units`] and [`Remote`].
+/// Everything a store does; more of it is in [`Upkeep`], [`Attachments`], [`Units`], [`Remote`] and [`Administration`].
 #[async_trait]
-pub trait Store: Upkeep + Attachments + Units + Remote {
+pub trait Store: Upkeep + Attachments + Units + Remote + Administration {
     // ---- the database itself
 
     /// Brings the schema up to date.

@@ -141,6 +141,9 @@ fn push_filter(query: &mut QueryBuilder<Postgres>, filter: &JobFilter) {
             query.push(condition).push_bind(value);
         }
     }
+    if !filter.domains.is_empty() {
+        query.push(" AND j.domain = ANY(").push_bind(filter.domains.clone()).push("::text[])");
+    }
     let times = [
         (" AND j.created_at >= ", filter.created_after),
         (" AND j.created_at < ", filter.created_before),

@@ -7,6 +7,7 @@
 //! Two pools: `lease` serves only what keeps a running job alive (renewals, heartbeats, cancel requests), so
 //! that a busy dashboard cannot cost a worker its lease; `work` serves everything else.
 
+mod administration;
 mod admission;
 mod api_keys;
 mod attachments;

@@ -132,6 +132,14 @@ fn push_filter(query: &mut QueryBuilder<Sqlite>, filter: &JobFilter) {
             query.push(format_args!(" AND {comparison} ")).push_bind(value);
         }
     }
+    if !filter.domains.is_empty() {
+        query.push(" AND domain IN (");
+        let mut domains = query.separated(", ");
+        for domain in &filter.domains {
+            domains.push_bind(domain.clone());
+        }
+        query.push(")");
+    }
     if let Some(words) = filter.q.as_deref().map(str::trim).filter(|q| !q.is_empty()) {
         push_text(query, words);
     }

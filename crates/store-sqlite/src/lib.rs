@@ -12,6 +12,7 @@
 //! rows are unfolded into a materialised table first, because every mention of `json_each`'s `value` writes the
 //! row out as text again.
 
+mod administration;
 mod admission;
 mod api_keys;
 mod attachments;
