@@ -41,6 +41,7 @@ pub struct Serving {
 pub fn router(serving: Serving) -> Router {
     let site = Site::new(&serving);
     let api = Api { engine: serving.engine.clone(), ending: serving.ending.clone() };
+    let described = api::routes(&api);
     let ready = Ready { engine: serving.engine.clone(), ending: serving.ending };
     Router::new()
         .route("/health", get(|| async { Json(json!({"status": "ok"})) }))
@@ -48,7 +49,8 @@ pub fn router(serving: Serving) -> Router {
         .route("/health/ready", get(is_ready))
         .with_state(ready)
         .route("/attachments/{id}", get(attachments::download).with_state(serving.engine.clone()))
-        .nest("/api/v1", api::routes(api))
+        .merge(described.router)
+        .route("/api/openapi.json", get(async move || Json(described.description.clone())))
         .fallback(move |request| site.clone().answer(request))
         .layer(from_fn(door_checks::same_origin))
         .layer(from_fn(headers::limit_body))
