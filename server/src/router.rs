@@ -8,6 +8,7 @@ use crate::{
     api::{self, Api},
     assets, attachments,
     auth::{PasswordGate, middleware as door_checks},
+    config::Report,
     headers, problem,
     sse::{self, Live},
 };
@@ -36,11 +37,13 @@ pub struct Serving {
     pub trust_forwarded: bool,
     /// Cancelled when the server is about to end: not ready any more, and live streams end.
     pub ending: CancellationToken,
+    pub report: Arc<Report>,
 }
 
 pub fn router(serving: Serving) -> Router {
     let site = Site::new(&serving);
-    let api = Api { engine: serving.engine.clone(), ending: serving.ending.clone() };
+    let (engine, ending) = (serving.engine.clone(), serving.ending.clone());
+    let api = Api { engine, ending, report: serving.report.clone() };
     let described = api::routes(&api);
     let ready = Ready { engine: serving.engine.clone(), ending: serving.ending };
     Router::new()

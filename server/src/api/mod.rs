@@ -2,19 +2,18 @@
 //! answer into JSON; errors are RFC 9457 problems with stable codes. Each handler describes itself; the descriptions
 //! together are `/api/openapi.json`.
 
+mod admin;
 mod body;
 mod openapi;
 mod words;
 mod worker;
 
-use crate::problem;
+use crate::{config::Report, problem};
 use axum::{
     Json, Router,
     response::{IntoResponse, Response},
 };
-#[allow(unused_imports, reason = "the resources that list things come next")]
-use body::Query;
-use body::{Body, JobPath};
+use body::{Body, JobPath, Query};
 use leasehold_queue::Engine;
 use leasehold_types::{Problem, ProblemCode};
 use std::sync::Arc;
@@ -28,6 +27,8 @@ pub struct Api {
     pub engine: Arc<Engine>,
     /// Cancelled when the server is about to end: nobody is kept waiting then.
     pub ending: CancellationToken,
+    /// The configuration as it is in effect.
+    pub report: Arc<Report>,
 }
 
 /// The API with its description.
@@ -37,7 +38,7 @@ pub struct Described {
 }
 
 pub fn routes(api: &Api) -> Described {
-    let resources = OpenApiRouter::new().nest("/worker", worker::routes(api));
+    let resources = OpenApiRouter::new().merge(admin::routes(api)).nest("/worker", worker::routes(api));
     let all = OpenApiRouter::with_openapi(openapi::head()).nest("/api/v1", resources);
     let (router, mut description) = all.split_for_parts();
     openapi::name_operations(&mut description);

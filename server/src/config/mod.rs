@@ -100,6 +100,7 @@ impl Config {
             let rule = "must be at least 1 and at most JOBS_LEASE_MAX_SECONDS";
             return Err(wrong("JOBS_LEASE_SECONDS", &engine.lease.as_secs().to_string(), rule));
         }
+        let report = Report::of(sources);
         Ok(Self {
             addr: sources.parsed("JOBS_ADDR", SocketAddr::from(([127, 0, 0, 1], 3_000)))?,
             db_url: sources.database(),
@@ -114,8 +115,8 @@ impl Config {
             setup_ttl: sources.seconds("JOBS_SETUP_TTL_SECONDS", 86_400)?,
             trust_forwarded: sources.switch("JOBS_TRUST_FORWARDED", false)?,
             log_json: sources.switch("JOBS_LOG_JSON", false)?,
-            warnings: [sources.unknown(), contradictions::found_in(sources)].concat(),
-            report: Arc::new(Report::of(sources)),
+            warnings: report.warnings.clone(),
+            report: Arc::new(report),
         })
     }
 }

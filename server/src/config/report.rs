@@ -1,10 +1,12 @@
 //! Every setting as it is in effect and where it came from. Secrets are masked before they get here.
 
-use super::{settings::SETTINGS, sources::Sources};
+use super::{contradictions, settings::SETTINGS, sources::Sources};
 
 #[derive(Clone, PartialEq, Debug)]
 pub struct Report {
     pub settings: Vec<Setting>,
+    /// Names nobody knows, and settings that do not fit together.
+    pub warnings: Vec<String>,
 }
 
 #[derive(Clone, PartialEq, Debug)]
@@ -23,16 +25,22 @@ const HIDDEN: [&str; 5] = ["_SECRET_KEYS", "_KEY", "_TOKEN", "_PASSWORD", "_SECR
 
 impl Report {
     pub fn of(sources: &Sources) -> Self {
-        let mut settings: Vec<_> = SETTINGS.iter().map(|(name, about)| setting(sources, name, about)).collect();
+        let mut settings: Vec<_> =
+            SETTINGS.iter().map(|(name, about)| setting(sources, name, about)).collect();
         for (family, about) in SETTINGS {
             let members = sources.family(family).into_iter().filter(|(name, _)| name != family);
             settings.extend(members.map(|(name, _)| setting(sources, &name, about)));
         }
-        Self { settings }
+        Self { settings, warnings: [sources.unknown(), contradictions::found_in(sources)].concat() }
     }
+}
 
-    pub fn value(&self, name: &str) -> Option<&str> {
-        self.settings.iter().find(|s| s.name == name).map(|s| s.value.as_str())
+impl Setting {
+    /// On or off, if that is what it can be.
+    pub fn as_flag(&self) -> Option<bool> {
+        let switch = SETTINGS.iter().find(|(name, _)| *name == self.name)?;
+        let is_switch = switch.1.ends_with("; true") || switch.1.ends_with("; false");
+        is_switch.then(|| matches!(self.value.to_ascii_lowercase().as_str(), "true" | "1" | "yes" | "on"))
     }
 }
 

@@ -166,7 +166,8 @@ impl Reader {
 
     /// Sends the event if this reader asked for it and may see it.
     async fn forward(&self, event: &OutboxEvent, out: &Out) -> Result<(), End> {
-        let theirs = event.tenant_id == self.visit.tenant.id;
+        let theirs =
+            event.tenant_id == self.visit.tenant.id && self.visit.scope.sees_domain(&event.event.domain);
         if !theirs || self.job.is_some_and(|job| job != event.event.number) {
             return Ok(());
         }
