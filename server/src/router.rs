@@ -32,6 +32,19 @@ use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 use tower_http::compression::CompressionLayer;
 
+/// What is neither a page, nor a server function, nor described with the API. The tests of who may use what begin here,
+/// so nothing may be routed in this file that is not in this list.
+pub const FIXED: &[&str] = &[
+    "/health",
+    "/ready",
+    "/health/ready",
+    "/attachments/{id}",
+    "/api/openapi.json",
+    "/api/docs",
+    "/do/{*function}",
+    "/t/{slug}/live",
+];
+
 pub struct Serving {
     pub engine: Arc<Engine>,
     pub trust_forwarded: bool,
@@ -41,10 +54,14 @@ pub struct Serving {
 }
 
 pub fn router(serving: Serving) -> Router {
-    let site = Site::new(&serving);
+    // One count of open streams for pages and the API.
+    let live =
+        Live { engine: serving.engine.clone(), limits: Arc::default(), ending: serving.ending.clone() };
+    let site = Site::new(&serving, &live);
     let (engine, ending) = (serving.engine.clone(), serving.ending.clone());
-    let api = Api { engine, ending, report: serving.report.clone() };
-    let described = api::routes(&api);
+    let api = Api { engine, ending, report: serving.report.clone(), live };
+    let api::Described { router: routes, description } = api::routes(&api);
+    let docs = api::docs::page(&description);
     let ready = Ready { engine: serving.engine.clone(), ending: serving.ending };
     Router::new()
         .route("/health", get(|| async { Json(json!({"status": "ok"})) }))
@@ -52,8 +69,9 @@ pub fn router(serving: Serving) -> Router {
         .route("/health/ready", get(is_ready))
         .with_state(ready)
         .route("/attachments/{id}", get(attachments::download).with_state(serving.engine.clone()))
-        .merge(described.router)
-        .route("/api/openapi.json", get(async move || Json(described.description.clone())))
+        .merge(routes)
+        .route("/api/openapi.json", get(async move || Json(description.clone())))
+        .route("/api/docs", get(async move || docs.clone()))
         .fallback(move |request| site.clone().answer(request))
         .layer(from_fn(door_checks::same_origin))
         .layer(from_fn(headers::limit_body))
@@ -84,8 +102,8 @@ struct Site {
 }
 
 impl Site {
-    fn new(serving: &Serving) -> Self {
-        let pages = pages(serving);
+    fn new(serving: &Serving, live: &Live) -> Self {
+        let pages = pages(serving, live.clone());
         let smaller = CompressionLayer::new().compress_when(is_worth_compressing);
         let with_cookie = |secure| {
             let sessions = door_checks::sessions(serving.engine.clone(), secure);
@@ -119,7 +137,7 @@ fn is_worth_compressing(
     status.is_success() && (kind.starts_with(b"text/html") || kind.starts_with(b"application/json"))
 }
 
-fn pages(serving: &Serving) -> Router {
+fn pages(serving: &Serving, live: Live) -> Router {
     let engine = serving.engine.clone();
     let door = Door { engine: engine.clone(), gate: Arc::new(PasswordGate::new(engine.clone())) };
     let lend = move || provide_context(door.clone());
@@ -136,7 +154,6 @@ fn pages(serving: &Serving) -> Router {
         .layer(from_fn(door_checks::take_flash))
         .layer(from_fn_with_state(engine.clone(), door_checks::guard));
     let functions = any(move |request| call_function(lend.clone(), request));
-    let live = Live { engine: engine.clone(), limits: Arc::default(), ending: serving.ending.clone() };
     Router::new()
         .route("/do/{*function}", functions)
         .route("/t/{slug}/live", get(sse::live).with_state(live))

@@ -3,10 +3,12 @@
 
 mod administration;
 mod attachments;
+mod callers;
 mod claim;
 mod door;
 mod enqueue;
 mod limits;
+mod mistakes;
 mod people;
 mod remote;
 mod sweeps;
@@ -28,6 +30,7 @@ use crate::{
     transition::Rules,
 };
 pub use administration::QueueState;
+pub use callers::{EventsPage, MOST_SKIPPED};
 pub use enqueue::{EnqueueRequest, Enqueued};
 use leasehold_types::{
     DefinitionId, JobFilter, JobRef, PageRequest, Problem, ProblemCode, TenantId, Timestamp,

@@ -14,6 +14,7 @@ pub mod arg_schema;
 pub mod attachments;
 pub mod backoff;
 pub mod cadence;
+pub mod callers;
 pub mod claim_gate;
 pub mod clock;
 #[cfg(feature = "conformance")]
@@ -39,6 +40,7 @@ pub mod upkeep;
 
 pub use administration::Administration;
 pub use attachments::Attachments;
+pub use callers::Callers;
 pub use clock::Clock;
 pub use engine::{Engine, EngineConfig};
 pub use gate::Gate;

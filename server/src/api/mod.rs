@@ -4,11 +4,15 @@
 
 mod admin;
 mod body;
+pub mod docs;
+mod events;
+mod jobs;
 mod openapi;
+mod pairs;
 mod words;
 mod worker;
 
-use crate::{config::Report, problem};
+use crate::{config::Report, problem, sse::Live};
 use axum::{
     Json, Router,
     response::{IntoResponse, Response},
@@ -16,6 +20,7 @@ use axum::{
 use body::{Body, JobPath, Query};
 use leasehold_queue::Engine;
 use leasehold_types::{Problem, ProblemCode};
+use pairs::Pairs;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use utoipa::openapi::OpenApi;
@@ -29,6 +34,7 @@ pub struct Api {
     pub ending: CancellationToken,
     /// The configuration as it is in effect.
     pub report: Arc<Report>,
+    pub live: Live,
 }
 
 /// The API with its description.
@@ -38,7 +44,11 @@ pub struct Described {
 }
 
 pub fn routes(api: &Api) -> Described {
-    let resources = OpenApiRouter::new().merge(admin::routes(api)).nest("/worker", worker::routes(api));
+    let resources = OpenApiRouter::new()
+        .merge(jobs::routes(api))
+        .merge(events::routes(api))
+        .merge(admin::routes(api))
+        .nest("/worker", worker::routes(api));
     let all = OpenApiRouter::with_openapi(openapi::head()).nest("/api/v1", resources);
     let (router, mut description) = all.split_for_parts();
     openapi::name_operations(&mut description);
