@@ -113,6 +113,7 @@ fn a_schema_that_cannot_be_trusted_is_refused(house: House) {
         json!({"pattern": "((a{1000}){1000}){1000}"}),
         json!({"$ref": "#"}),
         json!({"type": "strung"}),
+        json!({"properties": {"a\u{0}b": {}}}),
         json!([]),
         deep,
     ] {
@@ -121,7 +122,9 @@ fn a_schema_that_cannot_be_trusted_is_refused(house: House) {
         let field = refused["errors"][0]["field"].as_str().unwrap_or_default();
         assert_eq!((status, field), (422, "arg_schema"), "{refused}");
     }
+    let stage = json!([{"name": "a\u{0}b", "from": 0, "to": 100}]);
     for body in [
+        json!({"key": "x", "stages": stage}),
         json!({"key": "a b"}),
         json!({"key": "x", "executor": "command"}),
         json!({}),

@@ -3,7 +3,7 @@
 use crate::api::words::{Anything, StageShape};
 use leasehold_queue::{administration::DefinitionChange, params::NewDefinition};
 use leasehold_types::{
-    DefinitionId, DefinitionLimits, Stage,
+    DefinitionId, DefinitionLimits, Problem, Stage,
     view::{Definition as View, Jitter, RetryPolicy},
 };
 use serde::{Deserialize, Serialize};
@@ -46,7 +46,8 @@ pub struct New {
 
 impl New {
     /// The definition, and whether it is on.
-    pub fn parts(self) -> (NewDefinition, bool) {
+    pub fn parts(self) -> Result<(NewDefinition, bool), Problem> {
+        check_text(self.arg_schema.as_ref(), self.retry.as_ref(), &self.stages)?;
         let definition = NewDefinition {
             job_type: self.job_type.unwrap_or_else(|| self.key.clone()),
             key: self.key,
@@ -61,7 +62,32 @@ impl New {
             stages: self.stages,
             limits: self.limits,
         };
-        (definition, self.is_active.unwrap_or(true))
+        Ok((definition, self.is_active.unwrap_or(true)))
+    }
+}
+
+/// What no database can keep.
+fn check_text(schema: Option<&Value>, retry: Option<&Retry>, stages: &[Stage]) -> Result<(), Problem> {
+    let classes = retry.map(|retry| retry.retryable_classes.as_slice()).unwrap_or_default();
+    let checks = [
+        ("arg_schema", schema.is_some_and(has_nul)),
+        ("retry", classes.iter().any(|class| class.contains('\0'))),
+        ("stages", stages.iter().any(|stage| stage.name.contains('\0'))),
+    ];
+    match checks.iter().find(|(_, found)| *found) {
+        Some((field, _)) => {
+            Err(Problem::invalid(*field, "It contains a NUL character. Nothing was changed."))
+        }
+        None => Ok(()),
+    }
+}
+
+fn has_nul(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains('\0'),
+        Value::Array(items) => items.iter().any(has_nul),
+        Value::Object(map) => map.iter().any(|(key, inner)| key.contains('\0') || has_nul(inner)),
+        _ => false,
     }
 }
 
@@ -86,9 +112,13 @@ pub struct Change {
     is_active: Option<bool>,
 }
 
-impl From<Change> for DefinitionChange {
-    fn from(change: Change) -> Self {
-        Self {
+impl TryFrom<Change> for DefinitionChange {
+    type Error = Problem;
+
+    fn try_from(change: Change) -> Result<Self, Problem> {
+        let stages = change.stages.as_deref().unwrap_or_default();
+        check_text(change.arg_schema.as_ref(), change.retry.as_ref(), stages)?;
+        Ok(Self {
             description: change.description,
             arg_schema: change.arg_schema,
             timeout_seconds: change.timeout_seconds,
@@ -97,7 +127,7 @@ impl From<Change> for DefinitionChange {
             stages: change.stages,
             limits: change.limits,
             is_active: change.is_active,
-        }
+        })
     }
 }
 

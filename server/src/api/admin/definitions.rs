@@ -37,7 +37,7 @@ pub async fn create(
     Entered(scope): Entered,
     Body(body): Body<New>,
 ) -> Result<(StatusCode, Json<Definition>), Refusal> {
-    let (definition, active) = body.parts();
+    let (definition, active) = body.parts()?;
     let made = api.engine.create_definition(&scope, definition, active).await?;
     Ok((StatusCode::CREATED, Json(made.into())))
 }
@@ -58,5 +58,5 @@ pub async fn change(
 ) -> Answer<Definition> {
     scope.require(Permission::Govern)?;
     let known = api.engine.definition(&name).await?;
-    Ok(Json(api.engine.update_definition(&scope, known.id, body.into()).await?.into()))
+    Ok(Json(api.engine.update_definition(&scope, known.id, body.try_into()?).await?.into()))
 }
