@@ -111,9 +111,10 @@ fn many_come_in_together_or_not_at_all(house: House) {
 
 fn lists_are_filtered_sorted_and_paged(house: House) {
     let programs = Programs::new(house);
+    let priorities = [10, 500, 20];
     for n in 0..7 {
         let body = json!({"definition_key": "steps", "payload": {"n": n, "deep": {"odd": n % 2 == 1}, "api_key": "hush"},
-            "priority": [10, 500, 20][n % 3], "owner_user_id": format!("u{}", n % 2)});
+            "priority": priorities[n % 3], "owner_user_id": format!("u{}", n % 2)});
         assert_eq!(programs.post("/jobs", &body).0, 201);
     }
     let numbers = |path: &str| -> Vec<i64> {

@@ -38,17 +38,20 @@ impl Pairs {
     /// All values of a name, each of which may be a list with commas.
     pub fn many<T: FromStr<Err: Display>>(&mut self, name: &str) -> Result<Vec<T>, Problem> {
         let taken = self.take(|known| known == name);
-        let words =
-            taken.iter().flat_map(|(_, value)| value.split(',')).filter(|word| !word.trim().is_empty());
+        let words = taken.iter().flat_map(|(_, value)| value.split(','));
         words.map(|word| read(name, word)).collect()
     }
 
-    /// The only value of a name; an empty one counts as none.
+    /// Words, of which an empty one counts as none.
+    pub fn text(&mut self, name: &str) -> Result<Option<String>, Problem> {
+        Ok(self.one::<String>(name)?.filter(|text| !text.is_empty()))
+    }
+
+    /// The only value of a name.
     pub fn one<T: FromStr<Err: Display>>(&mut self, name: &str) -> Result<Option<T>, Problem> {
         let taken = self.take(|known| known == name);
         match &taken[..] {
             [] => Ok(None),
-            [(_, value)] if value.is_empty() => Ok(None),
             [(_, value)] => read(name, value).map(Some),
             _ => Err(Problem::invalid(name, "It was given more than once.")),
         }
@@ -121,6 +124,9 @@ mod tests {
         assert_eq!(field(pairs.number::<u32>("size", 1..=10).unwrap_err()), "size");
         assert_eq!(pairs.beginning("payload."), [("a.b".to_owned(), "c".to_owned())]);
         assert_eq!(field(pairs.nothing_else().unwrap_err()), "odd");
+        let mut empty = Pairs::parse("limit=&q=&status=").unwrap();
+        assert!(empty.one::<u32>("limit").is_err() && empty.many::<JobStatus>("status").is_err());
+        assert_eq!(empty.text("q").unwrap(), None);
         for wrong in ["a=%00", "%00=a", &format!("a={}", "x".repeat(1_001))] {
             assert!(Pairs::parse(wrong).is_err(), "{wrong}");
         }

@@ -119,18 +119,18 @@ async fn admit(entrance: &Entrance, headers: &HeaderMap, origin: Option<String>)
     within_asked_tenant(engine, scope, headers).await
 }
 
-/// Whether a key that was let in once would still be: for streams, which outlive the request they began with.
-pub async fn still_opens(engine: &Engine, prefix: &str) -> StoreResult<bool> {
-    let Some((key, _)) = engine.store().key_by_prefix(prefix).await? else { return Ok(false) };
-    Ok(key.revoked_at.is_none() && key.expires_at.is_none_or(|at| at > engine.now()))
-}
-
 /// `X-Tenant: <slug>` confines a key of the installation; any other key may only name its own tenant.
 async fn within_asked_tenant(engine: &Engine, scope: Scope, headers: &HeaderMap) -> Result<Scope, Problem> {
     let Some(asked) = headers.get(TENANT) else { return Ok(scope) };
     let slug = asked.to_str().map_err(|_| Problem::not_found("This tenant"))?;
     let tenant = engine.tenant(&scope, slug.trim()).await?;
     Ok(scope.within(tenant.id))
+}
+
+/// Whether a key that was let in once would still be: for streams, which outlive the request they began with.
+pub async fn still_opens(engine: &Engine, prefix: &str) -> StoreResult<bool> {
+    let Some((key, _)) = engine.store().key_by_prefix(prefix).await? else { return Ok(false) };
+    Ok(key.revoked_at.is_none() && key.expires_at.is_none_or(|at| at > engine.now()))
 }
 
 /// Words of another version are no scopes of this one. A worker always works for one tenant.

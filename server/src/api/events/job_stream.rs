@@ -32,7 +32,7 @@ pub struct JobEvent {
     message: Option<String>,
     attempt: i32,
     /// `kind` and `status`, and what is known of an error or a worker.
-    #[schema(value_type = Option<Anything>)]
+    #[schema(value_type = Anything, required = false)]
     #[serde(skip_serializing_if = "Option::is_none")]
     metadata: Option<Value>,
 }

@@ -27,7 +27,7 @@ pub struct NewJobBody {
     queue: Option<String>,
     job_type: Option<String>,
     /// What the definition's schema says; `{}` when left out.
-    #[schema(value_type = Option<Anything>)]
+    #[schema(value_type = Anything, required = false)]
     payload: Option<Value>,
     /// Lower runs first; 100 when left out.
     #[schema(minimum = 1, maximum = 1000)]

@@ -23,9 +23,9 @@ pub struct KindParams {
 
 pub fn kind(pairs: &mut Pairs) -> Result<KindFilter, leasehold_types::Problem> {
     Ok(KindFilter {
-        domain: pairs.one("domain")?,
-        queue: pairs.one("queue")?,
-        job_type: pairs.one("job_type")?,
+        domain: pairs.text("domain")?,
+        queue: pairs.text("queue")?,
+        job_type: pairs.text("job_type")?,
     })
 }
 

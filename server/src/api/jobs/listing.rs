@@ -16,6 +16,7 @@ use utoipa::IntoParams;
 const MOST_JOBS: u32 = 500;
 const MOST_LINES: u32 = 1_000;
 pub const USUAL_LINES: u32 = 200;
+const LONGEST_SEARCH: usize = 200;
 const DEEPEST_PATH: usize = 10;
 const MOST_MATCHES: usize = 10;
 
@@ -68,15 +69,15 @@ impl Asked {
         let filter = JobFilter {
             statuses: pairs.many("status")?,
             source: pairs.one("source")?,
-            domain: pairs.one("domain")?,
-            queue: pairs.one("queue")?,
-            job_type: pairs.one("job_type")?,
-            definition_key: pairs.one("definition_key")?,
-            owner_user_id: pairs.one("owner_user_id")?,
-            error_code: pairs.one("error_code")?,
+            domain: pairs.text("domain")?,
+            queue: pairs.text("queue")?,
+            job_type: pairs.text("job_type")?,
+            definition_key: pairs.text("definition_key")?,
+            owner_user_id: pairs.text("owner_user_id")?,
+            error_code: pairs.text("error_code")?,
             created_after: pairs.one("created_after")?,
             created_before: pairs.one("created_before")?,
-            q: pairs.one("q")?,
+            q: search(&mut pairs)?,
             payload: payload(&mut pairs)?,
             ..JobFilter::default()
         };
@@ -87,7 +88,7 @@ impl Asked {
         };
         let limit = pairs.number("limit", 1..=MOST_JOBS)?.unwrap_or(Browse::default().limit);
         let skip = pairs.number("offset", 0..=MOST_SKIPPED).map_err(|problem| too_far(problem))?;
-        let after = pairs.one::<String>("cursor")?.map(|cursor| open(&cursor, sorting)).transpose()?;
+        let after = pairs.text("cursor")?.map(|cursor| open(&cursor, sorting)).transpose()?;
         pairs.nothing_else()?;
         if after.is_some() && skip.is_some_and(|skip| skip > 0) {
             return Err(Problem::invalid("offset", "Give either a cursor or an offset, not both."));
@@ -100,6 +101,16 @@ impl Asked {
         let Sorting { by, order } = self.page.sorting;
         let Mark { number, priority, status } = last;
         BASE64_URL_SAFE_NO_PAD.encode(format!("1 {by} {order} {number} {priority} {status}"))
+    }
+}
+
+fn search(pairs: &mut Pairs) -> Result<Option<String>, Problem> {
+    let text = pairs.text("q")?;
+    match text {
+        Some(text) if text.chars().count() > LONGEST_SEARCH => {
+            Err(Problem::invalid("q", format!("It must have at most {LONGEST_SEARCH} characters.")))
+        }
+        text => Ok(text),
     }
 }
 

@@ -131,7 +131,7 @@ pub struct JobView {
     job: Job,
     #[schema(value_type = Anything)]
     payload: Value,
-    #[schema(value_type = Option<Anything>)]
+    #[schema(value_type = Anything, required = false)]
     result: Option<Value>,
     requested_by: String,
     source_ref: Option<String>,
