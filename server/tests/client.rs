@@ -77,7 +77,48 @@ fn sweeps_are_asked_for_and_printed(house: House) {
     assert_eq!(client.by_curl(&["archive-meta", "--job_id", "123"])["code"], "NOT_FOUND");
 }
 
-on_both_databases!(sweeps_are_asked_for_and_printed);
+fn jobs_are_enqueued_seen_and_steered(house: House) {
+    let client = Client::new(house);
+    let made = client.json(&["enqueue", "export", r#"{"name": "Weekly"}"#, "--priority", "7"]);
+    let number = made["number"].to_string();
+    let again = ["enqueue", "export", r#"{"it's": "$(id)"}"#, "--dedupe-key", "one"];
+    let by_shell = client.by_curl(&again);
+    assert_eq!(client.json(&again)["number"], by_shell["number"], "the dedupe key went through the shell");
+    let listed = client.json(&[
+        "jobs",
+        "list",
+        "--domain",
+        "chatbooks",
+        "--sort-by",
+        "priority",
+        "--sort-order",
+        "asc",
+    ]);
+    assert_eq!(listed["jobs"][0]["number"].to_string(), number);
+    let lines = text(&client.run(&["jobs", "list"]).stdout);
+    assert_eq!(lines.lines().count(), 2, "{lines}");
+    assert!(
+        lines.lines().all(|line| line.split('\t').count() == 7 && line.contains("\tqueued\t")),
+        "{lines}"
+    );
+    let stats = text(&client.run(&["jobs", "stats"]).stdout);
+    assert_eq!(stats, "chatbooks\tdefault\texport\t2\t0\t0\t0");
+    assert_eq!(client.by_curl(&["jobs", "stats", "--domain", "chatbooks"])["stats"][0]["queued"], 2);
+    assert_eq!(client.json(&["jobs", "show", &number])["status"], "queued");
+    let following =
+        client.command(&["jobs", "tail", &number]).stdout(std::process::Stdio::piped()).spawn().unwrap();
+    assert_eq!(client.run(&["jobs", "cancel", &number, "--reason", "enough"]).status.code(), Some(0));
+    let told = following.wait_with_output().unwrap();
+    assert!(told.status.success());
+    assert!(text(&told.stdout).contains("cancelled"), "{}", text(&told.stdout));
+    let wrong = client.run(&["jobs", "cancel", &number]);
+    assert_eq!(wrong.status.code(), Some(1), "it has ended");
+    let retried = client.json(&["jobs", "retry", &number]);
+    assert_ne!(retried["number"].to_string(), number);
+    assert_eq!(client.run(&["jobs", "show", "no-such-job"]).status.code(), Some(1));
+}
+
+on_both_databases!(sweeps_are_asked_for_and_printed, jobs_are_enqueued_seen_and_steered);
 
 #[test]
 fn what_went_wrong_can_be_told_by_the_exit_code() {

@@ -1,6 +1,6 @@
 //! For those who run things: kinds of jobs, workers, queues, sweeps, bulk changes, the archive, the configuration.
 //!
-//! Looking needs a key that reads; the rest needs an admin's. What concerns the whole installation is refused by the
+//! All of it needs an admin's key, but for the state of a queue, which any key that reads may see. What concerns the whole installation is refused by the
 //! engine unless the key governs it.
 
 mod archive;
@@ -23,11 +23,9 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 const REASON: &str = "asked for over the API";
 
 pub fn routes(api: &Api) -> OpenApiRouter {
-    let looking = OpenApiRouter::new()
-        .routes(routes!(definitions::list))
-        .routes(routes!(queues::status))
-        .routes(routes!(archive::meta));
+    let looking = OpenApiRouter::new().routes(routes!(queues::status));
     let changing = OpenApiRouter::new()
+        .routes(routes!(definitions::list))
         .routes(routes!(definitions::create))
         .routes(routes!(definitions::change))
         .routes(routes!(workers::list))
@@ -35,6 +33,7 @@ pub fn routes(api: &Api) -> OpenApiRouter {
         .routes(routes!(sweeps::prune))
         .routes(routes!(sweeps::ttl))
         .routes(routes!(sweeps::integrity))
+        .routes(routes!(archive::meta))
         .routes(routes!(batch::cancel))
         .routes(routes!(batch::reschedule))
         .routes(routes!(batch::requeue_quarantined))

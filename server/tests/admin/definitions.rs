@@ -56,7 +56,7 @@ fn the_printed_definition_is_made_and_changed(house: House) {
     assert!(!enqueue_status(&office, r#"{"provider_id": "7"}"#), "the format is asserted");
     assert!(enqueue_status(&office, r#"{"provider_id": "0d9c1f9e-58f4-4a39-8f2e-6d6b1c5a7a10"}"#));
 
-    let (status, all) = office.get(&key(&office.house, &["--tenant", "acme"], "read"), PATH);
+    let (status, all) = office.get(&office.governor, PATH);
     assert_eq!(status, 200);
     assert!(all["definitions"].as_array().unwrap().iter().any(|d| *d == made), "{all}");
 
@@ -101,12 +101,14 @@ fn only_who_governs_makes_definitions(house: House) {
         assert_eq!(office.ask(key, "PATCH", &format!("{PATH}/export"), Some(&change), None).0, 403);
     }
     assert_eq!(office.post("lh_no_no", PATH, &printed()).0, 401);
-    assert_eq!(office.get(&office.worker, PATH).0, 403);
+    for key in [&office.worker, &office.admin] {
+        assert_eq!(office.get(key, PATH).0, 403);
+    }
 }
 
 fn a_schema_that_cannot_be_trusted_is_refused(house: House) {
     let office = Office::new(house);
-    let deep = (0..100).fold(json!({}), |inner, _| json!({"properties": {"a": inner}}));
+    let deep = (0..50).fold(json!({}), |inner, _| json!({"properties": {"a": inner}}));
     for schema in [
         json!({"$ref": "http://127.0.0.1:1/schema.json"}),
         json!({"properties": {"a": {"$ref": "file:///etc/passwd"}}}),

@@ -24,7 +24,7 @@ fn list_of(key: &str) -> String {
 fn a_key_stays_within_its_domains(house: House) {
     let office = Office::new(house);
     office.enqueue("export", 2);
-    office.enqueue("evaluate", 3);
+    let foreign_jobs = office.enqueue("evaluate", 3);
     let list = list_of(&office.admin);
     let office = office.moved(&[SCOPED, (&list, "chatbooks")]);
     let foreign = json!({"domain": "prompt_studio", "dry_run": true});
@@ -34,9 +34,31 @@ fn a_key_stays_within_its_domains(house: House) {
     assert_eq!(office.post(&office.admin, "/jobs/batch/cancel", &everywhere).1["affected"], 2);
     assert_eq!(office.post(&office.governor, "/jobs/batch/cancel", &everywhere).1["affected"], 5);
     assert_eq!(office.get(&office.admin, "/jobs/queue/status?domain=prompt_studio&queue=default").0, 403);
-    let kinds = office.get(&office.admin, "/admin/jobs/definitions").1;
-    let kinds = kinds["definitions"].as_array().unwrap();
-    assert!(!kinds.is_empty() && kinds.iter().all(|kind| kind["domain"] == "chatbooks"));
+    for path in ["/jobs/list", "/jobs/stats", "/jobs/events"] {
+        assert_eq!(office.get(&office.admin, &format!("{path}?domain=prompt_studio")).0, 403, "{path}");
+    }
+    assert_eq!(office.get(&office.admin, "/jobs/list").1["total"], 2);
+    assert_eq!(office.get(&office.governor, "/jobs/list").1["total"], 5);
+    assert_eq!(office.get(&office.admin, "/jobs/summary").1["ready"], 2);
+    let stats = office.get(&office.admin, "/jobs/stats").1["stats"].clone();
+    assert!(stats.as_array().unwrap().iter().all(|kind| kind["domain"] == "chatbooks"), "{stats}");
+    let events = office.get(&office.admin, "/jobs/events").1["events"].clone();
+    let events = events.as_array().unwrap();
+    assert!(!events.is_empty() && events.iter().all(|event| event["domain"] == "chatbooks"), "{events:?}");
+    for rest in ["", "/attempts", "/logs", "/diagnosis", "/attachments", "/units", "/events"] {
+        let status = office.get(&office.admin, &format!("/jobs/{}{rest}", foreign_jobs[0])).0;
+        assert_eq!(status, 403, "{rest}");
+    }
+    for what in ["cancel", "retry"] {
+        assert_eq!(
+            office.post(&office.admin, &format!("/jobs/{}/{what}", foreign_jobs[0]), &json!({})).0,
+            403
+        );
+    }
+    let note = json!({"name": "a.txt", "text": "hello"});
+    assert_eq!(office.post(&office.admin, &format!("/jobs/{}/attachments", foreign_jobs[0]), &note).0, 403);
+    let new = json!({"definition_key": "evaluate", "payload": {}});
+    assert_eq!(office.post(&office.admin, "/jobs", &new).0, 403);
     assert_eq!(office.claim().len(), 5, "a worker says itself what it runs");
 
     let office = office.later(600, &[SCOPED, (&list, "chatbooks")]);
@@ -58,7 +80,7 @@ fn a_key_without_a_list_sees_nothing(house: House) {
         let (status, refused) = office.post(&office.admin, "/jobs/batch/cancel", &body);
         assert_eq!((status, code(&refused)), (403, "FORBIDDEN"), "{body}");
     }
-    assert_eq!(office.get(&office.admin, "/admin/jobs/definitions").1["definitions"], json!([]));
+    assert_eq!(office.get(&office.admin, "/jobs/list").0, 403);
 }
 
 fn a_domain_may_have_to_be_named(house: House) {

@@ -18,7 +18,7 @@ use leasehold_queue::Permission;
     responses((status = 200, body = Definitions), Refusal)
 )]
 pub async fn list(State(api): State<Api>, Entered(scope): Entered) -> Answer<Definitions> {
-    scope.require(Permission::View)?;
+    scope.require(Permission::Govern)?;
     let all = api.engine.store().definitions().await?;
     let seen = all.into_iter().filter(|definition| scope.sees_domain(&definition.domain));
     Ok(Json(Definitions { definitions: seen.map(Definition::from).collect() }))

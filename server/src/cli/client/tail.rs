@@ -81,7 +81,7 @@ async fn has_ended(server: &Server, job: &str) -> Result<bool, Problem> {
 fn in_words(name: &str, data: &Value) -> String {
     let field = |key: &str| table::cell(&data[key]);
     if name == "snapshot" {
-        return format!("now\t{}\t{}", field("status"), field("progress"));
+        return format!("now\t{}\t{}\t-", field("status"), field("progress_percent"));
     }
     format!("{}\t{}\t{}\t{}", field("timestamp"), field("stage"), field("progress"), field("message"))
 }
