@@ -7,11 +7,13 @@
 //! Two pools: `lease` serves only what keeps a running job alive (renewals, heartbeats, cancel requests), so
 //! that a busy dashboard cannot cost a worker its lease; `work` serves everything else.
 
+mod accounts;
 mod administration;
 mod admission;
 mod api_keys;
 mod attachments;
 mod audit;
+mod audit_log;
 mod browse;
 mod callers;
 mod claim;
@@ -29,8 +31,10 @@ mod limited;
 mod limits;
 mod list;
 mod logs;
+mod members;
 mod outbox;
 mod overview;
+mod password_links;
 mod people;
 mod read;
 mod reclaim;

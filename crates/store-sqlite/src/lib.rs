@@ -12,11 +12,13 @@
 //! rows are unfolded into a materialised table first, because every mention of `json_each`'s `value` writes the
 //! row out as text again.
 
+mod accounts;
 mod administration;
 mod admission;
 mod api_keys;
 mod attachments;
 mod audit;
+mod audit_log;
 mod browse;
 mod callers;
 mod claim;
@@ -35,8 +37,10 @@ mod limited;
 mod limits;
 mod list;
 mod logs;
+mod members;
 mod outbox;
 mod overview;
+mod password_links;
 mod people;
 mod pick;
 mod read;
