@@ -159,7 +159,7 @@ pub async fn admit(engine: &Engine, user: User, slug: &str) -> Result<Visit, Pro
     if user.super_admin {
         let all = Scope::new(Reach::All, actor, Permission::Govern);
         let tenant = engine.tenant(&all, slug).await?;
-        return Ok(Visit { user, scope: all.within(tenant.id), tenant });
+        return Ok(Visit { user, scope: engine.confine(all.within(tenant.id)), tenant });
     }
     let memberships = engine.store().memberships(user.id).await?;
     let Some(Membership { tenant, role }) = memberships.into_iter().find(|m| m.tenant.slug == slug) else {
@@ -169,7 +169,8 @@ pub async fn admit(engine: &Engine, user: User, slug: &str) -> Result<Visit, Pro
         Role::Admin => Permission::Operate,
         Role::Viewer => Permission::View,
     };
-    Ok(Visit { user, scope: Scope::new(Reach::Tenant(tenant.id), actor, permission), tenant })
+    let scope = engine.confine(Scope::new(Reach::Tenant(tenant.id), actor, permission));
+    Ok(Visit { user, scope, tenant })
 }
 
 /// The tenants a user may enter, by name.

@@ -8,6 +8,7 @@ use crate::{
     api::{self, Api},
     assets, attachments,
     auth::{PasswordGate, middleware as door_checks},
+    config::Report,
     headers, problem,
     sse::{self, Live},
 };
@@ -49,6 +50,7 @@ pub struct Serving {
     pub trust_forwarded: bool,
     /// Cancelled when the server is about to end: not ready any more, and live streams end.
     pub ending: CancellationToken,
+    pub report: Arc<Report>,
 }
 
 pub fn router(serving: Serving) -> Router {
@@ -56,7 +58,8 @@ pub fn router(serving: Serving) -> Router {
     let live =
         Live { engine: serving.engine.clone(), limits: Arc::default(), ending: serving.ending.clone() };
     let site = Site::new(&serving, &live);
-    let api = Api { engine: serving.engine.clone(), ending: serving.ending.clone(), live };
+    let (engine, ending) = (serving.engine.clone(), serving.ending.clone());
+    let api = Api { engine, ending, report: serving.report.clone(), live };
     let api::Described { router: routes, description } = api::routes(&api);
     let docs = api::docs::page(&description);
     let ready = Ready { engine: serving.engine.clone(), ending: serving.ending };

@@ -4,6 +4,7 @@
 //! frozen clock; the macro turns every case into a test of its own. Cases speak only in the store's verbs,
 //! so they say what any store must do, and nothing about how.
 
+pub mod administration;
 pub mod attachments;
 pub mod audit;
 mod bench;
@@ -65,6 +66,10 @@ macro_rules! conformance_suite {
                 a_deleted_session_is_gone, pruning_removes_only_expired_sessions;
             definitions: a_definition_is_created_once_and_kept, definitions_are_listed_by_key,
                 a_definition_comes_back_whole, an_unknown_definition_is_none;
+            administration: a_definition_is_made_once, a_definition_can_be_made_switched_off,
+                a_change_leaves_the_rest, an_unknown_definition_cannot_be_changed, a_domain_that_is_not_listed_is_refused,
+                a_list_shows_only_listed_domains, an_archived_job_is_known_in_its_tenant,
+                an_examination_finds_nothing_wrong;
             create: a_new_job_is_queued, numbers_grow_and_answers_keep_their_order, every_field_comes_back,
                 a_batch_of_a_thousand_is_one_call, an_empty_batch_is_fine, a_foreign_tenant_is_not_found,
                 creation_is_announced_in_the_outbox, creation_by_a_person_is_in_the_trail,

@@ -2,6 +2,7 @@
 //! the pure parts decide, and has the store persist.
 
 mod accounts;
+mod administration;
 mod attachments;
 mod audit;
 mod callers;
@@ -12,6 +13,7 @@ mod limits;
 mod mistakes;
 mod people;
 mod remote;
+mod sweeps;
 mod units;
 mod upkeep;
 
@@ -19,6 +21,7 @@ use crate::{
     allow::AllowList,
     claim_gate::ClaimGate,
     clock::Clock,
+    domains::DomainPolicy,
     hub::Hub,
     params::{CancelAnswer, QueueControl},
     quota::Quotas,
@@ -29,6 +32,7 @@ use crate::{
     transition::Rules,
 };
 pub use accounts::{KEY_SCOPES, KeyRequest, SESSION_ADDRESS, SESSION_AGENT, SESSION_SEEN};
+pub use administration::QueueState;
 pub use callers::{EventsPage, MOST_SKIPPED};
 pub use enqueue::{EnqueueRequest, Enqueued};
 use leasehold_types::{
@@ -42,6 +46,7 @@ use std::{
     sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
+pub use sweeps::Swept;
 
 #[derive(Clone, Debug)]
 pub struct EngineConfig {
@@ -67,6 +72,10 @@ pub struct EngineConfig {
     pub secrets: SecretPolicy,
     /// `JOBS_IDEMPOTENCY_TTL_SECONDS`; 0 = for ever.
     pub idempotency_ttl: Duration,
+    /// `JOBS_DOMAIN_SCOPED_RBAC` and its kin.
+    pub domains: DomainPolicy,
+    /// `JOBS_ARCHIVE_BEFORE_DELETE`
+    pub archive_before_delete: bool,
     pub rules: Rules,
 }
 
@@ -84,6 +93,8 @@ impl Default for EngineConfig {
             high_watermark: 0,
             secrets: SecretPolicy::default(),
             idempotency_ttl: Duration::from_secs(86_400),
+            domains: DomainPolicy::default(),
+            archive_before_delete: false,
             rules: Rules::default(),
         }
     }
@@ -185,7 +196,8 @@ impl Engine {
     ) -> Result<JobsPage, Problem> {
         scope.require(Permission::View)?;
         let limit = page.limit.clamp(1, 200);
-        Ok(self.store.list(scope, filter, PageRequest { limit, ..page }).await?)
+        let filter = scope.narrowed(filter)?;
+        Ok(self.store.list(scope, &filter, PageRequest { limit, ..page }).await?)
     }
 
     pub async fn overview(&self, scope: &Scope, tenant: TenantId) -> Result<Overview, Problem> {
@@ -193,7 +205,11 @@ impl Engine {
         if !scope.reaches(tenant) {
             return Err(Problem::not_found("This tenant"));
         }
-        Ok(self.store.overview(scope, tenant).await?)
+        let mut overview = self.store.overview(scope, tenant).await?;
+        overview.cards.retain(|card| scope.sees_domain(&card.domain));
+        overview.running.retain(|job| scope.sees_domain(&job.domain));
+        overview.recent_failures.retain(|job| scope.sees_domain(&job.domain));
+        Ok(overview)
     }
 
     pub async fn logs(
@@ -234,6 +250,7 @@ impl Engine {
         reason: &str,
     ) -> Result<(), Problem> {
         scope.require(Permission::Govern)?;
+        scope.check_domain(&control.domain)?;
         let reason = reason_given(reason)?;
         Ok(self.store.set_queue_control(scope, control, Some(reason)).await?)
     }

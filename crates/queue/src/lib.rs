@@ -7,8 +7,10 @@
 //! and the command line all go through [`engine::Engine`]; nothing else writes the tables.
 
 pub mod adaptive;
+pub mod administration;
 pub mod admission;
 pub mod allow;
+pub mod arg_schema;
 pub mod attachments;
 pub mod audit;
 pub mod backoff;
@@ -19,6 +21,7 @@ pub mod clock;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 pub mod diagnosis;
+pub mod domains;
 pub mod engine;
 pub mod fairness;
 pub mod gate;
@@ -37,6 +40,7 @@ pub mod transition;
 pub mod units;
 pub mod upkeep;
 
+pub use administration::Administration;
 pub use attachments::Attachments;
 pub use audit::Audit;
 pub use callers::Callers;

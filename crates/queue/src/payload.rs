@@ -1,10 +1,13 @@
 //! Payloads at the door: size, characters a database cannot keep, and the definition's JSON Schema.
 
+use jsonschema::PatternOptions;
 use leasehold_types::{Problem, ProblemCode};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 const DEEPEST: usize = 64;
+/// What one pattern may become when it is compiled, in bytes.
+const LARGEST_PATTERN: usize = 1_048_576;
 
 /// A payload any job may carry: not too large, not too deep, no NUL (Postgres cannot store it).
 pub fn check_shape(payload: &Value, max_bytes: usize) -> Result<(), Problem> {
@@ -64,10 +67,11 @@ pub fn check_against(validator: &jsonschema::Validator, payload: &Value) -> Resu
     problem.map_or(Ok(()), Err)
 }
 
-/// A schema that can be used; the error says why not.
+/// A schema that can be used; the error says why not. Patterns take linear time, so there is no look-around.
 pub fn compile(schema: &Value) -> Result<jsonschema::Validator, Problem> {
     jsonschema::draft202012::options()
         .should_validate_formats(true)
+        .with_pattern_options(PatternOptions::regex().size_limit(LARGEST_PATTERN))
         .build(schema)
         .map_err(|e| Problem::invalid("arg_schema", format!("The JSON Schema is not valid: {e}.")))
 }

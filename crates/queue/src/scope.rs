@@ -1,8 +1,9 @@
 //! The one door. A [`Scope`] says whose data may be reached, by whom, and how much they may do; it is made
 //! where a request enters and is the first argument of every verb. There is no look-up by bare id.
 
+use crate::domains::DomainReach;
 use leasehold_types::{KeyId, Problem, ProblemCode, TenantId, UserId};
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reach {
@@ -52,13 +53,15 @@ pub struct Scope {
     pub reach: Reach,
     pub actor: Actor,
     pub permission: Permission,
+    /// Only these domains, where the installation confines people and keys to some; see [`crate::domains`].
+    pub domains: Option<Arc<DomainReach>>,
     /// From where it was asked: the caller's address and the request's id. For the audit log.
     pub origin: Option<String>,
 }
 
 impl Scope {
     pub fn new(reach: Reach, actor: Actor, permission: Permission) -> Self {
-        Self { reach, actor, permission, origin: None }
+        Self { reach, actor, permission, domains: None, origin: None }
     }
 
     /// For parts of Leasehold that serve every tenant.

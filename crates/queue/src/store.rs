@@ -5,6 +5,7 @@
 //! [`StoreError::Database`], which the engine turns into "unavailable" and logs in full.
 
 use crate::{
+    administration::Administration,
     attachments::Attachments,
     audit::Audit,
     callers::Callers,
@@ -81,7 +82,7 @@ pub type Setting = (String, Option<Timestamp>);
 
 /// Everything a store does; more of it is in the traits it builds on.
 #[async_trait]
-pub trait Store: Upkeep + Attachments + Units + Remote + Callers + People + Audit {
+pub trait Store: Upkeep + Attachments + Units + Remote + Callers + People + Audit + Administration {
     // ---- the database itself
 
     /// Brings the schema up to date.

@@ -86,6 +86,22 @@ pub struct TtlCount {
     pub running: u64,
 }
 
+/// Where a sweep looks. What is not said means everywhere.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Place {
+    pub domain: Option<String>,
+    pub queue: Option<String>,
+    pub job_type: Option<String>,
+}
+
+impl Place {
+    /// `domain/queue/job_type`, with a star for what was not said.
+    pub fn name(&self) -> String {
+        let word = |part: &Option<String>| part.clone().unwrap_or_else(|| "*".to_owned());
+        format!("{}/{}/{}", word(&self.domain), word(&self.queue), word(&self.job_type))
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct IntegrityCount {
     /// Rows that carry a lease although they are not running.
@@ -111,8 +127,14 @@ pub trait Upkeep: Send + Sync + 'static {
     /// Ends up to `limit` jobs that lived too long. Decisive: a running job's lease is cleared, its worker fenced,
     /// its attempt closed.
     async fn sweep_ttl(&self, scope: &Scope, rule: &TtlRule, limit: u32) -> StoreResult<TtlCount>;
-    /// Looks for rows that contradict themselves; mends them when asked to.
-    async fn sweep_integrity(&self, rules: &Rules, fix: bool) -> StoreResult<IntegrityCount>;
+    /// Looks for rows of this place that contradict themselves; mends them when asked to. Mending is audited.
+    async fn sweep_integrity(
+        &self,
+        scope: &Scope,
+        place: &Place,
+        rules: &Rules,
+        fix: bool,
+    ) -> StoreResult<IntegrityCount>;
     /// Removes events older than this whose job has ended or is gone; how many.
     async fn prune_events(&self, older_than: Duration, limit: u32) -> StoreResult<u64>;
     /// What [`crate::diagnosis::explain`] needs to say why a job is not running. The quotas are those that claims

@@ -73,6 +73,9 @@ fn problem_of(constraint: &str) -> Option<Problem> {
         "api_keys_prefix_key" => {
             exists("prefix", "A key with this prefix exists already. Nothing was changed.")
         }
+        "job_definitions_key_key" => {
+            exists("key", "A definition with this key exists already. Nothing was changed.")
+        }
         "job_definitions_type_key" => {
             exists("job_type", "Another definition has this domain and job type. Nothing was changed.")
         }

@@ -170,6 +170,9 @@ fn push_filter(query: &mut QueryBuilder<Postgres>, filter: &JobFilter) {
             query.push(condition).push_bind(value);
         }
     }
+    if !filter.domains.is_empty() {
+        query.push(" AND j.domain = ANY(").push_bind(filter.domains.clone()).push("::text[])");
+    }
     if let Some(key) = &filter.definition_key {
         query.push(" AND j.definition_id = (SELECT id FROM job_definitions WHERE key = ");
         query.push_bind(key.clone()).push(")");

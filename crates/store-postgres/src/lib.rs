@@ -8,6 +8,7 @@
 //! that a busy dashboard cannot cost a worker its lease; `work` serves everything else.
 
 mod accounts;
+mod administration;
 mod admission;
 mod api_keys;
 mod attachments;

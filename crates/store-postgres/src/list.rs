@@ -51,8 +51,10 @@ impl PostgresStore {
     /// A number or an id that names a job is that job and no text search.
     pub(crate) async fn search_of(&self, scope: &Scope, filter: &JobFilter) -> StoreResult<Search> {
         let Some(words) = words_of(filter) else { return Ok(Search::Nothing) };
+        // What the words mean does not depend on the domains; what is shown does, by the filter.
+        let scope = Scope { domains: None, ..scope.clone() };
         if let Ok(job) = words.parse::<JobRef>()
-            && let Some(number) = locate(&self.work, scope, job).await?
+            && let Some(number) = locate(&self.work, &scope, job).await?
         {
             return Ok(Search::Job(number));
         }

@@ -19,30 +19,34 @@ use uuid::Uuid;
 const TRAIL_SHOWN: i64 = 200;
 const CHILDREN_SHOWN: i64 = 100;
 
-/// The number of a job the scope reaches. Statements then look up by number alone, which keeps their plan simple.
+/// The number of a job the scope reaches; `FORBIDDEN` outside its domains. Statements then look up by number alone,
+/// which keeps their plan simple.
 pub async fn locate(pool: &PgPool, scope: &Scope, job: JobRef) -> StoreResult<Option<i64>> {
     let tenant = scope.tenant().map(|t| t.0);
-    let found = match job {
-        JobRef::Number(number) => {
-            sqlx::query_scalar!(
-                "SELECT number FROM jobs WHERE number = $1 AND ($2::uuid IS NULL OR tenant_id = $2)",
+    let found =
+        match job {
+            JobRef::Number(number) => sqlx::query!(
+                "SELECT number, domain FROM jobs WHERE number = $1 AND ($2::uuid IS NULL OR tenant_id = $2)",
                 number,
                 tenant
             )
+            .map(|row| (row.number, row.domain))
             .fetch_optional(pool)
-            .await
-        }
-        JobRef::Id(id) => {
-            sqlx::query_scalar!(
-                "SELECT number FROM jobs WHERE id = $1 AND ($2::uuid IS NULL OR tenant_id = $2)",
-                id.0,
-                tenant
-            )
-            .fetch_optional(pool)
-            .await
-        }
-    };
-    found.map_err(database)
+            .await,
+            JobRef::Id(id) => {
+                sqlx::query!(
+                    "SELECT number, domain FROM jobs WHERE id = $1 AND ($2::uuid IS NULL OR tenant_id = $2)",
+                    id.0,
+                    tenant
+                )
+                .map(|row| (row.number, row.domain))
+                .fetch_optional(pool)
+                .await
+            }
+        };
+    let Some((number, domain)) = found.map_err(database)? else { return Ok(None) };
+    scope.check_domain(&domain)?;
+    Ok(Some(number))
 }
 
 /// What only the job's own page shows, beside [`JobRecord`].

@@ -8,16 +8,24 @@ use crate::{
     settle::{Locked, Settlement, any_ready, settle},
 };
 use leasehold_queue::{
-    StoreResult,
+    Scope, StoreResult,
     params::{AttemptFacts, Reclaimed, Wake},
     transition::{Ending, Rules, judge},
+    upkeep::Place,
 };
 use leasehold_types::{Timestamp, WorkerId};
 
 const LOST: &str = "The worker was not heard of until its lease ran out.";
 
 impl PostgresStore {
-    pub(crate) async fn take_back(&self, rules: &Rules, limit: u32) -> StoreResult<Vec<Reclaimed>> {
+    /// Of one place and of the tenants the scope reaches.
+    pub(crate) async fn take_back(
+        &self,
+        scope: &Scope,
+        place: &Place,
+        rules: &Rules,
+        limit: u32,
+    ) -> StoreResult<Vec<Reclaimed>> {
         let now = self.clock.now();
         let mut tx = self.work.begin().await.map_err(database)?;
         let expired = sqlx::query_as!(
@@ -26,11 +34,18 @@ impl PostgresStore {
                       max_attempts, cancel_requested_at IS NOT NULL AS "cancel_requested!",
                       failure_streak_code AS streak_code, failure_streak_count AS streak_count,
                       failure_timeline AS timeline
-               FROM jobs WHERE status = 'processing' AND leased_until <= $1
+               FROM jobs
+               WHERE status = 'processing' AND leased_until <= $1 AND ($3::uuid IS NULL OR tenant_id = $3)
+                 AND ($4::text IS NULL OR domain = $4) AND ($5::text IS NULL OR queue = $5)
+                 AND ($6::text IS NULL OR job_type = $6)
                ORDER BY number LIMIT $2
                FOR UPDATE SKIP LOCKED"#,
             moment(now),
-            i64::from(limit)
+            i64::from(limit),
+            scope.tenant().map(|t| t.0),
+            place.domain,
+            place.queue,
+            place.job_type
         )
         .fetch_all(&mut *tx)
         .await

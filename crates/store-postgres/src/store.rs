@@ -11,6 +11,7 @@ use leasehold_queue::{
     },
     store::Setting,
     transition::Rules,
+    upkeep::Place,
 };
 use leasehold_types::{
     DefinitionId, DefinitionLimits, JobFilter, JobRef, PageRequest, TenantId, TenantLimits, Timestamp,
@@ -190,7 +191,7 @@ impl Store for PostgresStore {
     }
 
     async fn reclaim_expired(&self, rules: &Rules, limit: u32) -> StoreResult<Vec<Reclaimed>> {
-        self.take_back(rules, limit).await
+        self.take_back(&Scope::system("reclaim"), &Place::default(), rules, limit).await
     }
 
     async fn cancel_requests(&self, worker: &WorkerId) -> StoreResult<Vec<i64>> {

@@ -7,7 +7,7 @@ use leasehold_queue::{
     conformance::{Bench, NOW},
     params::{Finish, NewJob},
     transition::{Ending, Rules},
-    upkeep::{BulkAction, BulkRequest},
+    upkeep::{BulkAction, BulkRequest, Place},
 };
 use leasehold_types::{JobFilter, JobStatus, view::BulkState};
 use serde_json::{Value, json};
@@ -87,9 +87,15 @@ async fn a_lease_on_an_idle_row_is_found_and_cleared() {
     .execute(&mut direct)
     .await
     .unwrap();
-    let found = upkeep.sweep_integrity(&Rules::default(), false).await.unwrap();
+    let found = upkeep
+        .sweep_integrity(&Scope::system("test"), &Place::default(), &Rules::default(), false)
+        .await
+        .unwrap();
     assert_eq!((found.leases_on_idle_rows, found.expired_leases, found.fixed), (1, 0, 0));
-    let mended = upkeep.sweep_integrity(&Rules::default(), true).await.unwrap();
+    let mended = upkeep
+        .sweep_integrity(&Scope::system("test"), &Place::default(), &Rules::default(), true)
+        .await
+        .unwrap();
     assert_eq!((mended.leases_on_idle_rows, mended.fixed), (1, 1));
     assert_eq!(bench.detail(number).await.row.worker_id, None);
     assert_eq!(bench.claim_numbers(1).await, [number]);

@@ -105,7 +105,7 @@ pub(crate) async fn fold(store: &SqliteStore) -> Outcome<()> {
 }
 
 #[derive(Serialize)]
-struct Mended {
+pub(crate) struct Mended {
     #[serde(flatten)]
     kin: Kin,
     status: String,
@@ -134,7 +134,7 @@ pub(crate) async fn recount(store: &SqliteStore) -> Outcome<u64> {
 }
 
 /// Groups whose count differs, with the true count.
-async fn find_wrong(connection: &mut SqliteConnection) -> Outcome<Vec<Mended>> {
+pub(crate) async fn find_wrong(connection: &mut SqliteConnection) -> Outcome<Vec<Mended>> {
     let rows = sqlx::query!(
         r#"SELECT tenant_id AS "tenant_id!: String", domain AS "domain!: String", queue AS "queue!: String",
                   job_type AS "job_type!: String", status AS "status!: String", SUM(actual) AS "actual!: i64"

@@ -8,9 +8,10 @@ use crate::{
 };
 use leasehold_queue::{
     Scope,
+    administration::DefinitionChange,
     params::{NewDefinition, Wake},
 };
-use leasehold_types::{DefinitionId, Problem, view::Definition};
+use leasehold_types::{DefinitionId, Problem, ProblemCode, view::Definition};
 use sqlx::SqliteConnection;
 use uuid::Uuid;
 
@@ -104,6 +105,96 @@ async fn insert(connection: &mut SqliteConnection, new: &NewDefinition, now: &st
     Ok(())
 }
 
+pub(crate) async fn create(
+    store: &SqliteStore,
+    scope: &Scope,
+    new: NewDefinition,
+    active: bool,
+) -> Outcome<Definition> {
+    let mut tx = store.begin().await?;
+    let now = store.clock.now();
+    let exists = sqlx::query_scalar!(
+        r#"SELECT EXISTS (SELECT 1 FROM job_definitions WHERE key = ?1) AS "exists!: bool""#,
+        new.key
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    if exists {
+        let detail = "A definition with this key exists already. Nothing was changed.";
+        return Err(Problem::new(ProblemCode::AlreadyExists, detail).with_field("key", detail).into());
+    }
+    let at = now.to_string();
+    insert(&mut tx, &new, &at).await?;
+    let made = sqlx::query_as!(
+        DefinitionRecord,
+        r#"UPDATE job_definitions SET is_active = ?2 WHERE key = ?1
+           RETURNING id AS "id!", key AS "key!", description AS "description!", domain AS "domain!",
+                     job_type AS "job_type!", queue AS "queue!", executor AS "executor!",
+                     arg_schema AS "arg_schema!", timeout_seconds AS "timeout_seconds!",
+                     max_attempts AS "max_attempts!", retry AS "retry!", stages AS "stages!", limits AS "limits!",
+                     is_active AS "is_active!""#,
+        new.key,
+        active
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    audit(&mut tx, scope, &[deed(scope, "definition.create", &made.key)], now).await?;
+    tx.commit().await?;
+    made.try_into()
+}
+
+pub(crate) async fn change(
+    store: &SqliteStore,
+    scope: &Scope,
+    id: DefinitionId,
+    change: DefinitionChange,
+) -> Outcome<Definition> {
+    let mut tx = store.begin().await?;
+    let now = store.clock.now();
+    let (id, at) = (id.to_string(), now.to_string());
+    let arg_schema = change.arg_schema.as_ref().map(to_json).transpose()?;
+    let retry = change.retry.as_ref().map(to_json).transpose()?;
+    let stages = change.stages.as_ref().map(to_json).transpose()?;
+    let limits = change.limits.as_ref().map(to_json).transpose()?;
+    let changed = sqlx::query_as!(
+        DefinitionRecord,
+        r#"UPDATE job_definitions
+           SET description = COALESCE(?2, description), arg_schema = COALESCE(?3, arg_schema),
+               timeout_seconds = COALESCE(?4, timeout_seconds), max_attempts = COALESCE(?5, max_attempts),
+               retry = COALESCE(?6, retry), stages = COALESCE(?7, stages), limits = COALESCE(?8, limits),
+               is_active = COALESCE(?9, is_active), updated_at = ?10
+           WHERE id = ?1
+           RETURNING id AS "id!", key AS "key!", description AS "description!", domain AS "domain!",
+                     job_type AS "job_type!", queue AS "queue!", executor AS "executor!",
+                     arg_schema AS "arg_schema!", timeout_seconds AS "timeout_seconds!",
+                     max_attempts AS "max_attempts!", retry AS "retry!", stages AS "stages!", limits AS "limits!",
+                     is_active AS "is_active!""#,
+        id,
+        change.description,
+        arg_schema,
+        change.timeout_seconds,
+        change.max_attempts,
+        retry,
+        stages,
+        limits,
+        change.is_active,
+        at
+    )
+    .fetch_optional(&mut *tx)
+    .await?
+    .ok_or_else(|| Problem::not_found("This definition"))?;
+    let deed = deed(scope, "definition.update", &changed.key).because(Some(&change.names()));
+    audit(&mut tx, scope, &[deed], now).await?;
+    tx.commit().await?;
+    // Jobs that waited for it may be ready.
+    store.bell.ring(Wake::Jobs);
+    changed.try_into()
+}
+
+fn deed(scope: &Scope, action: &'static str, key: &str) -> Deed {
+    Deed::new(scope.tenant(), action, "definition", key)
+}
+
 pub(crate) async fn all(store: &SqliteStore) -> Outcome<Vec<Definition>> {
     let rows = sqlx::query_as!(
         DefinitionRecord,
@@ -149,7 +240,7 @@ pub(crate) async fn set_active(
     .await?
     .ok_or_else(|| Problem::not_found("This definition"))?;
     let action = if active { "definition.activate" } else { "definition.deactivate" };
-    audit(&mut tx, scope, &[Deed::new(scope.tenant(), action, "definition", key)], now).await?;
+    audit(&mut tx, scope, &[deed(scope, action, &key)], now).await?;
     tx.commit().await?;
     // Jobs that waited for it may be ready.
     store.bell.ring(Wake::Jobs);

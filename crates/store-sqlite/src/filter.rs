@@ -142,6 +142,14 @@ fn push_filter(query: &mut QueryBuilder<Sqlite>, filter: &JobFilter) {
             query.push(format_args!(" AND {comparison} ")).push_bind(value);
         }
     }
+    if !filter.domains.is_empty() {
+        query.push(" AND domain IN (");
+        let mut domains = query.separated(", ");
+        for domain in &filter.domains {
+            domains.push_bind(domain.clone());
+        }
+        query.push(")");
+    }
     if let Some(key) = &filter.definition_key {
         query.push(" AND definition_id = (SELECT id FROM job_definitions WHERE key = ");
         query.push_bind(key.clone()).push(")");

@@ -13,6 +13,7 @@
 //! row out as text again.
 
 mod accounts;
+mod administration;
 mod admission;
 mod api_keys;
 mod attachments;

@@ -13,7 +13,8 @@ const ATTEMPTS: Table = Table("job_attempts");
 const DEFINITIONS: Table = Table("job_definitions");
 const AUDIT: Table = Table("audit_log");
 
-/// The number of a job the scope reaches. Another tenant's job is as if it did not exist.
+/// The number of a job the scope reaches; `FORBIDDEN` outside its domains. Another tenant's job is as if it did not
+/// exist.
 pub(crate) async fn locate(
     connection: &mut SqliteConnection,
     scope: &Scope,
@@ -22,27 +23,32 @@ pub(crate) async fn locate(
     let only = scope.tenant().map(|id| id.to_string());
     let found = match job {
         JobRef::Number(number) => {
-            sqlx::query_scalar!(
-                r#"SELECT number AS "number!: i64" FROM jobs
+            sqlx::query!(
+                r#"SELECT number AS "number!: i64", domain AS "domain!: String" FROM jobs
                    WHERE number = ?1 AND (?2 IS NULL OR tenant_id = ?2)"#,
                 number,
                 only
             )
+            .map(|row| (row.number, row.domain))
             .fetch_optional(connection)
             .await?
         }
         JobRef::Id(id) => {
             let id = id.to_string();
-            sqlx::query_scalar!(
-                r#"SELECT number AS "number!: i64" FROM jobs WHERE id = ?1 AND (?2 IS NULL OR tenant_id = ?2)"#,
+            sqlx::query!(
+                r#"SELECT number AS "number!: i64", domain AS "domain!: String" FROM jobs
+                   WHERE id = ?1 AND (?2 IS NULL OR tenant_id = ?2)"#,
                 id,
                 only
             )
+            .map(|row| (row.number, row.domain))
             .fetch_optional(connection)
             .await?
         }
     };
-    Ok(found)
+    let Some((number, domain)) = found else { return Ok(None) };
+    scope.check_domain(&domain)?;
+    Ok(Some(number))
 }
 
 /// The columns a list does not show.

@@ -9,20 +9,29 @@ use crate::{
     standing::standings,
 };
 use leasehold_queue::{
+    Scope,
     params::{AttemptFacts, Reclaimed},
     transition::{Ending, Rules},
+    upkeep::Place,
 };
 use leasehold_types::{Timestamp, WorkerId};
 use sqlx::SqliteConnection;
 
-pub(crate) async fn reclaim_expired(store: &SqliteStore, rules: &Rules, max: u32) -> Outcome<Vec<Reclaimed>> {
+/// Of one place and of the tenants the scope reaches.
+pub(crate) async fn reclaim_expired(
+    store: &SqliteStore,
+    scope: &Scope,
+    place: &Place,
+    rules: &Rules,
+    max: u32,
+) -> Outcome<Vec<Reclaimed>> {
     let now = store.clock.now();
     // Mostly there is nothing to do: look without the writer's lock first.
-    if expired(&mut *store.read.acquire().await?, 1, now).await?.is_empty() {
+    if expired(&mut *store.read.acquire().await?, scope, place, 1, now).await?.is_empty() {
         return Ok(Vec::new());
     }
     let mut tx = store.begin().await?;
-    let numbers = expired(&mut tx, max, now).await?;
+    let numbers = expired(&mut tx, scope, place, max, now).await?;
     let mut settlement = Settlement::default();
     let mut reclaimed = Vec::with_capacity(numbers.len());
     let lost = End {
@@ -45,13 +54,26 @@ pub(crate) async fn reclaim_expired(store: &SqliteStore, rules: &Rules, max: u32
 }
 
 /// The first jobs whose lease has run out.
-async fn expired(connection: &mut SqliteConnection, max: u32, now: Timestamp) -> Outcome<Vec<i64>> {
+async fn expired(
+    connection: &mut SqliteConnection,
+    scope: &Scope,
+    place: &Place,
+    max: u32,
+    now: Timestamp,
+) -> Outcome<Vec<i64>> {
     let (max, now) = (limit(max), now.to_string());
+    let only = scope.tenant().map(|id| id.to_string());
     let numbers = sqlx::query_scalar!(
         r#"SELECT number AS "number!: i64" FROM jobs
-           WHERE status = 'processing' AND leased_until <= ?1 ORDER BY number LIMIT ?2"#,
+           WHERE status = 'processing' AND leased_until <= ?1 AND (?3 IS NULL OR tenant_id = ?3)
+             AND (?4 IS NULL OR domain = ?4) AND (?5 IS NULL OR queue = ?5) AND (?6 IS NULL OR job_type = ?6)
+           ORDER BY number LIMIT ?2"#,
         now,
-        max
+        max,
+        only,
+        place.domain,
+        place.queue,
+        place.job_type
     )
     .fetch_all(connection)
     .await?;

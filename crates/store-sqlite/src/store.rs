@@ -14,6 +14,7 @@ use leasehold_queue::{
     },
     store::Setting,
     transition::Rules,
+    upkeep::Place,
 };
 use leasehold_types::{
     DefinitionId, DefinitionLimits, JobFilter, JobRef, PageRequest, TenantId, TenantLimits, Timestamp,
@@ -163,7 +164,8 @@ impl Store for SqliteStore {
         Ok(logs::append(self, lease, attempt, lines).await?)
     }
     async fn reclaim_expired(&self, rules: &Rules, limit: u32) -> StoreResult<Vec<Reclaimed>> {
-        Ok(reclaim::reclaim_expired(self, rules, limit).await?)
+        let scope = Scope::system("reclaim");
+        Ok(reclaim::reclaim_expired(self, &scope, &Place::default(), rules, limit).await?)
     }
     async fn cancel_requests(&self, worker: &WorkerId) -> StoreResult<Vec<i64>> {
         Ok(renew::cancel_requests(self, worker).await?)

@@ -16,7 +16,7 @@ use leasehold_queue::{
     Scope, StoreResult, Upkeep,
     quota::Quotas,
     transition::Rules,
-    upkeep::{BulkRequest, IntegrityCount, TtlCount, TtlRule},
+    upkeep::{BulkRequest, IntegrityCount, Place, TtlCount, TtlRule},
 };
 use leasehold_types::{
     JobRef,
@@ -43,8 +43,14 @@ impl Upkeep for SqliteStore {
     async fn sweep_ttl(&self, scope: &Scope, rule: &TtlRule, limit: u32) -> StoreResult<TtlCount> {
         Ok(ttl::sweep(self, scope, rule, limit).await?)
     }
-    async fn sweep_integrity(&self, rules: &Rules, fix: bool) -> StoreResult<IntegrityCount> {
-        Ok(integrity::sweep(self, rules, fix).await?)
+    async fn sweep_integrity(
+        &self,
+        scope: &Scope,
+        place: &Place,
+        rules: &Rules,
+        fix: bool,
+    ) -> StoreResult<IntegrityCount> {
+        Ok(integrity::sweep(self, scope, place, rules, fix).await?)
     }
     async fn prune_events(&self, older_than: Duration, limit: u32) -> StoreResult<u64> {
         Ok(events::prune(self, older_than, limit).await?)

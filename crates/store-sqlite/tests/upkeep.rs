@@ -7,7 +7,7 @@ use leasehold_queue::{
     conformance::{Bench, NOW},
     params::Finish,
     transition::{Ending, Rules},
-    upkeep::{BulkAction, BulkRequest},
+    upkeep::{BulkAction, BulkRequest, Place},
 };
 use leasehold_types::{JobFilter, view::BulkState};
 use serde_json::{Value, json};
@@ -85,9 +85,15 @@ async fn a_lease_on_an_idle_row_is_found_and_cleared() {
         .await
         .unwrap();
     file.close().await.unwrap();
-    let found = upkeep.sweep_integrity(&Rules::default(), false).await.unwrap();
+    let found = upkeep
+        .sweep_integrity(&Scope::system("test"), &Place::default(), &Rules::default(), false)
+        .await
+        .unwrap();
     assert_eq!((found.leases_on_idle_rows, found.expired_leases, found.fixed), (1, 0, 0));
-    let mended = upkeep.sweep_integrity(&Rules::default(), true).await.unwrap();
+    let mended = upkeep
+        .sweep_integrity(&Scope::system("test"), &Place::default(), &Rules::default(), true)
+        .await
+        .unwrap();
     assert_eq!((mended.leases_on_idle_rows, mended.fixed), (1, 1));
     assert_eq!(bench.detail(number).await.row.worker_id, None);
     assert_eq!(bench.claim_numbers(1).await, [number]);

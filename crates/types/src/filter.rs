@@ -9,6 +9,9 @@ pub struct JobFilter {
     pub statuses: Vec<JobStatus>,
     pub source: Option<Source>,
     pub domain: Option<String>,
+    /// Any of these, when there are some: how a caller is kept to its domains.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub domains: Vec<String>,
     pub queue: Option<String>,
     pub job_type: Option<String>,
     pub owner_user_id: Option<String>,

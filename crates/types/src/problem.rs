@@ -38,6 +38,7 @@ codes! {
     JobTypeNotAllowed = "JOB_TYPE_NOT_ALLOWED", 422, "This job type is not allowed";
     DefinitionInactive = "DEFINITION_INACTIVE", 409, "This definition is switched off";
     ConfirmationRequired = "CONFIRMATION_REQUIRED", 400, "This needs a confirmation";
+    DomainRequired = "DOMAIN_REQUIRED", 400, "This needs a domain";
     Unauthenticated = "UNAUTHENTICATED", 401, "Please sign in";
     WrongCredentials = "WRONG_CREDENTIALS", 401, "E-mail or password is wrong";
     SetupLinkInvalid = "SETUP_LINK_INVALID", 403, "This link does not work";

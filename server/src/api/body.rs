@@ -49,7 +49,6 @@ fn unreadable(error: axum::Error) -> Problem {
 
 /// What stands behind the `?`. Names nobody knows are refused, not ignored: a filter with a typing error would
 /// otherwise answer with everything.
-#[allow(dead_code, reason = "the resources that list things come next")]
 pub struct Query<T>(pub T);
 
 impl<S: Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
@@ -59,7 +58,6 @@ impl<S: Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
     }
 }
 
-#[allow(dead_code, reason = "see above")]
 fn parse_query<T: DeserializeOwned>(query: &str) -> Result<T, Problem> {
     let reader = serde_urlencoded::Deserializer::new(form_urlencoded::parse(query.as_bytes()));
     serde_path_to_error::deserialize(reader).map_err(|error| {

@@ -93,6 +93,7 @@ async fn stream(
     let (after, kind) = wanted(&mut pairs)?;
     pairs.nothing_else()?;
     let after = last_seen(&headers)?.or(after);
+    scope.choose_domains(kind.domain.as_deref())?;
     let seat = api.live.seat(Who::Key { scope })?;
     let after = match after {
         Some(0) => Some(api.engine.beginning(0, api.engine.hub().horizon()).await?),

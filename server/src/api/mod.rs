@@ -2,6 +2,7 @@
 //! answer into JSON; errors are RFC 9457 problems with stable codes. Each handler describes itself; the descriptions
 //! together are `/api/openapi.json`.
 
+mod admin;
 mod body;
 pub mod docs;
 mod events;
@@ -11,14 +12,12 @@ mod pairs;
 mod words;
 mod worker;
 
-use crate::{problem, sse::Live};
+use crate::{config::Report, problem, sse::Live};
 use axum::{
     Json, Router,
     response::{IntoResponse, Response},
 };
-#[allow(unused_imports, reason = "the resources that list things come next")]
-use body::Query;
-use body::{Body, JobPath};
+use body::{Body, JobPath, Query};
 use leasehold_queue::Engine;
 use leasehold_types::{Problem, ProblemCode};
 use pairs::Pairs;
@@ -33,6 +32,8 @@ pub struct Api {
     pub engine: Arc<Engine>,
     /// Cancelled when the server is about to end: nobody is kept waiting then.
     pub ending: CancellationToken,
+    /// The configuration as it is in effect.
+    pub report: Arc<Report>,
     pub live: Live,
 }
 
@@ -46,6 +47,7 @@ pub fn routes(api: &Api) -> Described {
     let resources = OpenApiRouter::new()
         .merge(jobs::routes(api))
         .merge(events::routes(api))
+        .merge(admin::routes(api))
         .nest("/worker", worker::routes(api));
     let all = OpenApiRouter::with_openapi(openapi::head()).nest("/api/v1", resources);
     let (router, mut description) = all.split_for_parts();

@@ -115,6 +115,7 @@ async fn admit(entrance: &Entrance, headers: &HeaderMap, origin: Option<String>)
     let reach = key.tenant_id.map_or(Reach::All, Reach::Tenant);
     let actor = Actor::Key { id: key.id, prefix: key.prefix };
     let scope = Scope::new(reach, actor, permission.unwrap_or(Permission::Work)).coming_from(origin);
+    let scope = engine.confine(scope);
     within_asked_tenant(engine, scope, headers).await
 }
 

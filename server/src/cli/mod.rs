@@ -3,8 +3,10 @@
 mod announce;
 mod audit;
 mod bench;
+mod client;
 mod definition;
 mod demo;
+mod doctor;
 mod key;
 mod migrate;
 mod people;
@@ -64,6 +66,16 @@ enum Command {
     /// Whom composite jobs may call.
     #[command(subcommand)]
     Provider(provider::Provider),
+    /// Look at jobs and steer them, over the API.
+    #[command(subcommand)]
+    Jobs(client::Jobs),
+    /// Enqueue a job, over the API.
+    Enqueue(client::Enqueue),
+    Prune(client::Prune),
+    Ttl(client::Ttl),
+    ArchiveMeta(client::ArchiveMeta),
+    /// Say what is wrong with this installation, and how to mend it.
+    Doctor,
     /// Measure this machine's databases, and Leasehold on them; --json FILE writes the figures.
     Bench(bench::Bench),
     /// Commands to try Leasehold out with; they run as jobs.
@@ -107,6 +119,14 @@ pub fn main() -> ExitCode {
         // These two are run by workers: they need no configuration, and must not get in the command's way.
         Command::Guard { args } => leasehold_worker::guard::main(args),
         Command::Demo(demo) => demo.run(),
+        // These talk to a server, which has a configuration of its own.
+        Command::Jobs(jobs) => jobs.run(out),
+        Command::Enqueue(enqueue) => enqueue.run(out),
+        Command::Prune(prune) => prune.run(out),
+        Command::Ttl(ttl) => ttl.run(out),
+        Command::ArchiveMeta(meta) => meta.run(out),
+        // A configuration that stops every other command is what this one is for.
+        Command::Doctor => doctor::run(cli.db, out),
         command => match run(command, cli.db, out) {
             Ok(()) => ExitCode::SUCCESS,
             Err(problem) => {
@@ -139,7 +159,15 @@ fn run(command: Command, db: Option<String>, out: Out) -> Result<(), Problem> {
                 routes.run(out);
                 Ok(())
             }
-            Command::Demo(_) | Command::Guard { .. } => Ok(()),
+            // Handled before.
+            Command::Demo(_)
+            | Command::Guard { .. }
+            | Command::Jobs(_)
+            | Command::Enqueue(_)
+            | Command::Prune(_)
+            | Command::Ttl(_)
+            | Command::ArchiveMeta(_)
+            | Command::Doctor => Ok(()),
         }
     })
 }
@@ -172,7 +200,14 @@ impl Out {
         let _ = stdout.flush();
     }
 
-    fn fail(self, problem: &Problem) {
+    /// A line for people and shells, whatever form was asked for.
+    pub fn say_text(self, text: &str) {
+        let mut stdout = std::io::stdout().lock();
+        let _ = writeln!(stdout, "{text}");
+        let _ = stdout.flush();
+    }
+
+    pub(super) fn fail(self, problem: &Problem) {
         let mut stderr = std::io::stderr().lock();
         let _ = if self.json {
             writeln!(stderr, "{}", problem::body(problem))

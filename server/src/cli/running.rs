@@ -22,15 +22,20 @@ const BUILT_IN_COMMANDS: &str = include_str!("../../../commands.toml");
 const PROVIDERS_FILE: &str = "providers.toml";
 const BUILT_IN_PROVIDERS: &str = include_str!("../../../providers.toml");
 
-/// The commands of this machine; their definitions and those of what is built in are in the database afterwards.
-pub async fn commands(config: &Config, engine: &Engine) -> Result<Arc<CommandBook>, Problem> {
+/// The commands of this machine, as they are written down.
+pub fn command_book(config: &Config) -> Result<CommandBook, Problem> {
     let nearby = Path::new(COMMANDS_FILE);
     let book = match &config.commands_file {
         Some(path) => CommandBook::load(path),
         None if nearby.exists() => CommandBook::load(nearby),
         None => CommandBook::parse(BUILT_IN_COMMANDS, Path::new("built-in commands.toml")),
     };
-    let book = book.map_err(|error| Problem::new(ProblemCode::InvalidInput, error.to_string()))?;
+    book.map_err(|error| Problem::new(ProblemCode::InvalidInput, error.to_string()))
+}
+
+/// The commands of this machine; their definitions and those of what is built in are in the database afterwards.
+pub async fn commands(config: &Config, engine: &Engine) -> Result<Arc<CommandBook>, Problem> {
+    let book = command_book(config)?;
     for definition in builtin::definitions() {
         engine.store().ensure_definition(definition).await?;
     }
@@ -49,15 +54,20 @@ pub async fn commands(config: &Config, engine: &Engine) -> Result<Arc<CommandBoo
     Ok(Arc::new(book))
 }
 
-/// The providers of this machine, with their limits in the database, and the kinds of jobs that use them.
-pub async fn providers(config: &Config, engine: &Engine) -> Result<Arc<ProviderBook>, Problem> {
+/// The providers of this machine, as they are written down.
+pub fn provider_book(config: &Config) -> Result<ProviderBook, Problem> {
     let (nearby, guard) = (Path::new(PROVIDERS_FILE), PoolConfig::default().guard_program);
     let book = match &config.providers_file {
         Some(path) => ProviderBook::load(path, &guard),
         None if nearby.exists() => ProviderBook::load(nearby, &guard),
         None => ProviderBook::parse(BUILT_IN_PROVIDERS, Path::new("built-in providers.toml"), &guard),
     };
-    let book = book.map_err(|error| Problem::new(ProblemCode::InvalidInput, error.to_string()))?;
+    book.map_err(|error| Problem::new(ProblemCode::InvalidInput, error.to_string()))
+}
+
+/// The providers of this machine, with their limits in the database, and the kinds of jobs that use them.
+pub async fn providers(config: &Config, engine: &Engine) -> Result<Arc<ProviderBook>, Problem> {
+    let book = provider_book(config)?;
     for spec in book.specs() {
         engine.store().ensure_provider(spec.clone()).await?;
     }

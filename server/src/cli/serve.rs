@@ -57,6 +57,7 @@ impl Serve {
             engine: engine.clone(),
             trust_forwarded: config.trust_forwarded,
             ending: ending.clone(),
+            report: config.report.clone(),
         };
         let closing = CancellationToken::new();
         let server = tokio::spawn(http::serve(listener, router(serving), closing.clone()));

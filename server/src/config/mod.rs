@@ -1,6 +1,8 @@
 //! Configuration: one typed [`Config`] from flags, the environment (`JOBS_*`) and `leasehold.toml`, in that
 //! order of precedence. A name nobody knows is warned about, a value nobody understands stops the start.
 
+mod contradictions;
+mod report;
 mod settings;
 mod sources;
 #[cfg(test)]
@@ -10,14 +12,16 @@ use leasehold_queue::{
     EngineConfig,
     allow::AllowList,
     cadence::Cadence,
+    domains::DomainPolicy,
     quota::{Quota, Quotas},
     secrets::{OnSecret, SecretPolicy},
     signing::SHORTEST_LIFE,
 };
 use leasehold_types::Problem;
+pub use report::{Report, Setting};
 pub use settings::help;
 use sources::{Sources, read_file, wrong};
-use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, time::Duration};
+use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -36,18 +40,35 @@ pub struct Config {
     pub log_json: bool,
     /// Said once the log is there.
     pub warnings: Vec<String>,
+    /// Every setting as it is in effect, for those who run the installation.
+    pub report: Arc<Report>,
 }
 
 impl Config {
     /// `flags` are settings given on the command line, by the names of the environment.
     pub fn load(flags: Vec<(&'static str, String)>) -> Result<Self, Problem> {
-        let env: BTreeMap<_, _> = std::env::vars_os()
-            .filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)))
-            .filter(|(k, _)| k.starts_with("JOBS_") || k == "DATABASE_URL")
-            .collect();
-        let flags: BTreeMap<_, _> = flags.into_iter().collect();
-        let file = read_file(env.get("JOBS_CONFIG_FILE").map(String::as_str))?;
-        Self::from_sources(&Sources { flags, env, file })
+        Self::from_sources(&sources(flags)?)
+    }
+
+    /// As far as it can be understood: what cannot is left out, and comes as a problem each.
+    pub fn inspect(flags: Vec<(&'static str, String)>) -> (Option<Self>, Vec<Problem>) {
+        let mut problems = Vec::new();
+        let mut sources = match sources(flags) {
+            Ok(sources) => sources,
+            Err(problem) => return (None, vec![problem]),
+        };
+        loop {
+            match Self::from_sources(&sources) {
+                Ok(config) => return (Some(config), problems),
+                Err(problem) => {
+                    let named = problem.errors.first().map(|error| error.field.clone());
+                    problems.push(problem);
+                    if !named.is_some_and(|name| sources.forget(&name)) {
+                        return (None, problems);
+                    }
+                }
+            }
+        }
     }
 
     fn from_sources(sources: &Sources) -> Result<Self, Problem> {
@@ -61,6 +82,8 @@ impl Config {
             quotas: quotas(sources)?,
             high_watermark: sources.number_from_zero("JOBS_QUEUE_HIGH_WATERMARK")?,
             secrets: secrets(sources)?,
+            domains: domains(sources)?,
+            archive_before_delete: sources.switch("JOBS_ARCHIVE_BEFORE_DELETE", false)?,
             idempotency_ttl: sources.seconds("JOBS_IDEMPOTENCY_TTL_SECONDS", 86_400)?,
             ..EngineConfig::default()
         };
@@ -77,6 +100,7 @@ impl Config {
             let rule = "must be at least 1 and at most JOBS_LEASE_MAX_SECONDS";
             return Err(wrong("JOBS_LEASE_SECONDS", &engine.lease.as_secs().to_string(), rule));
         }
+        let report = Report::of(sources);
         Ok(Self {
             addr: sources.parsed("JOBS_ADDR", SocketAddr::from(([127, 0, 0, 1], 3_000)))?,
             db_url: sources.database(),
@@ -91,9 +115,34 @@ impl Config {
             setup_ttl: sources.seconds("JOBS_SETUP_TTL_SECONDS", 86_400)?,
             trust_forwarded: sources.switch("JOBS_TRUST_FORWARDED", false)?,
             log_json: sources.switch("JOBS_LOG_JSON", false)?,
-            warnings: sources.unknown(),
+            warnings: report.warnings.clone(),
+            report: Arc::new(report),
         })
     }
+}
+
+fn sources(flags: Vec<(&'static str, String)>) -> Result<Sources, Problem> {
+    let env: BTreeMap<_, _> = std::env::vars_os()
+        .filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)))
+        .filter(|(k, _)| k.starts_with("JOBS_") || k == "DATABASE_URL")
+        .collect();
+    let file = read_file(env.get("JOBS_CONFIG_FILE").map(String::as_str))?;
+    Ok(Sources { flags: flags.into_iter().collect(), env, file })
+}
+
+/// Who is kept to which domains; a list stands under the id of its user, or the prefix of its key.
+fn domains(sources: &Sources) -> Result<DomainPolicy, Problem> {
+    let name = "JOBS_DOMAIN_ALLOWLIST";
+    let lists = sources.family(name).into_iter().filter_map(|(member, text)| {
+        let id = member[name.len()..].strip_prefix('_')?.to_owned();
+        Some((id, sources::items(&text, ',')))
+    });
+    Ok(DomainPolicy {
+        scoped: sources.switch("JOBS_DOMAIN_SCOPED_RBAC", false)?,
+        filter_required: sources.switch("JOBS_REQUIRE_DOMAIN_FILTER", false)?,
+        forced: sources.switch("JOBS_RBAC_FORCE", false)?,
+        lists: lists.collect(),
+    })
 }
 
 /// A link that a job's result carries must work long enough to be used.

@@ -22,6 +22,27 @@ impl Sources {
         found.map(String::as_str).filter(|v| !v.is_empty())
     }
 
+    /// The value and where it stands, whether or not anybody knows the name.
+    pub fn found(&self, name: &str) -> Option<(&str, &'static str)> {
+        let places = [
+            (self.flags.get(name), "command line"),
+            (self.env.get(name), "environment"),
+            (self.file.get(name), "configuration file"),
+        ];
+        let mut set = places.into_iter().filter_map(|(value, place)| Some((value?.as_str(), place)));
+        set.find(|(value, _)| !value.is_empty())
+    }
+
+    /// Takes a setting out of every place; false when it was in none.
+    pub fn forget(&mut self, name: &str) -> bool {
+        let gone = [
+            self.flags.remove(name).is_some(),
+            self.env.remove(name).is_some(),
+            self.file.remove(name).is_some(),
+        ];
+        gone.contains(&true)
+    }
+
     pub fn database(&self) -> String {
         let flag_or_env = self.flags.get("JOBS_DB_URL").or_else(|| self.env.get("JOBS_DB_URL"));
         let found = flag_or_env.or_else(|| self.env.get("DATABASE_URL")).filter(|v| !v.is_empty());

@@ -87,7 +87,8 @@ impl<T: Telling> Reader<T> {
 
     /// Sends the event if this reader asked for it and may see it.
     pub async fn forward(&mut self, event: &OutboxEvent, out: &Out) -> Result<(), End> {
-        if !self.who.scope().reaches(event.tenant_id) {
+        let scope = self.who.scope();
+        if !scope.reaches(event.tenant_id) || !scope.sees_domain(&event.event.domain) {
             return Ok(());
         }
         match self.telling.tell(event) {

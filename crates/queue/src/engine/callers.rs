@@ -39,12 +39,15 @@ impl Engine {
         page: Browse,
     ) -> Result<BrowsedJobs, Problem> {
         scope.require(Permission::View)?;
-        Ok(self.store.browse(scope, filter, page).await?)
+        Ok(self.store.browse(scope, &*scope.narrowed(filter)?, page).await?)
     }
 
     pub async fn kind_counts(&self, scope: &Scope, filter: &KindFilter) -> Result<Vec<KindCounts>, Problem> {
         scope.require(Permission::View)?;
-        Ok(self.store.kind_counts(scope, filter).await?)
+        scope.choose_domains(filter.domain.as_deref())?;
+        let mut kinds = self.store.kind_counts(scope, filter).await?;
+        kinds.retain(|kind| scope.sees_domain(&kind.domain));
+        Ok(kinds)
     }
 
     /// The job without its log lines, which programs read by themselves.
@@ -114,6 +117,7 @@ impl Engine {
         limit: usize,
     ) -> Result<EventsPage, Problem> {
         scope.require(Permission::View)?;
+        scope.choose_domains(wanted.domain.as_deref())?;
         let horizon = self.hub.horizon();
         let mut next_after = self.beginning(after, horizon).await?;
         let look_until = horizon.min(next_after.saturating_add(MOST_LOOKED_AT));
@@ -128,7 +132,7 @@ impl Engine {
                 }
                 next_after = event.event.id;
                 let LiveKinship { domain, queue, job_type } = kinship(&event);
-                if wanted.matches(domain, queue, job_type) {
+                if scope.sees_domain(domain) && wanted.matches(domain, queue, job_type) {
                     events.push(event);
                 }
             }

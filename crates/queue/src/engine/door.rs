@@ -34,6 +34,7 @@ const STANDARD_QUEUES: [&str; 3] = ["default", "high", "low"];
 pub struct Door<'a> {
     engine: &'a Engine,
     tenant: TenantId,
+    scope: Scope,
     requested_by: String,
     now: Timestamp,
     definitions: Arc<HashMap<DefinitionId, Definition>>,
@@ -47,6 +48,7 @@ impl<'a> Door<'a> {
         Ok(Self {
             engine,
             tenant,
+            scope: scope.clone(),
             requested_by: scope.actor.to_string(),
             now: engine.now(),
             definitions: engine.definitions().await?,
@@ -62,6 +64,7 @@ impl<'a> Door<'a> {
         let definition = definitions.values().find(|d| d.key == *key).ok_or_else(|| {
             Problem::invalid("definition_key", format!("There is no definition called “{key}”."))
         })?;
+        self.scope.check_domain(&definition.domain)?;
         if !definition.is_active {
             let detail = format!("“{key}” is switched off. Nothing was enqueued.");
             return Err(Problem::new(ProblemCode::DefinitionInactive, detail));

@@ -25,16 +25,41 @@ impl Engine {
         filter: JobFilter,
         reason: &str,
     ) -> Result<BulkOperation, Problem> {
+        self.plan_bulk_in_groups(scope, action, filter, reason, TOP_GROUPS).await
+    }
+
+    /// The same, naming so many of the largest groups.
+    pub async fn plan_bulk_in_groups(
+        &self,
+        scope: &Scope,
+        action: BulkAction,
+        filter: JobFilter,
+        reason: &str,
+        top_groups: u32,
+    ) -> Result<BulkOperation, Problem> {
         scope.require(Permission::Operate)?;
         let reason = reason_given(reason)?.to_owned();
-        let request = BulkRequest { action, filter, reason, top_groups: TOP_GROUPS };
+        let filter = scope.narrowed(&filter)?.into_owned();
+        let request = BulkRequest { action, filter, reason, top_groups };
         Ok(self.store.plan_bulk(scope, request).await?)
     }
 
     /// Applies the next chunk of a plan; call again until it is done.
     pub async fn apply_bulk(&self, scope: &Scope, plan: Uuid) -> Result<BulkOperation, Problem> {
         scope.require(Permission::Operate)?;
+        self.check_planner(scope, plan).await?;
         Ok(self.store.apply_bulk(scope, plan, CHUNK).await?)
+    }
+
+    /// Who is kept to some domains applies only plans of their own: another's may reach further.
+    async fn check_planner(&self, scope: &Scope, plan: Uuid) -> Result<(), Problem> {
+        if scope.domains.is_none() {
+            return Ok(());
+        }
+        let own = scope.actor.to_string();
+        let plans = self.store.bulk_operations(scope, 1_000).await?;
+        let is_theirs = plans.iter().any(|known| known.id == plan && known.actor == own);
+        if is_theirs { Ok(()) } else { Err(Problem::not_found("This plan")) }
     }
 
     pub async fn abort_bulk(&self, scope: &Scope, plan: Uuid) -> Result<BulkOperation, Problem> {

@@ -4,13 +4,19 @@ use super::{Keeper, assert_counters_are_right, bulk, ended};
 use crate::{
     conformance::bench::{Bench, rules},
     params::FinishAnswer,
+    scope::Scope,
     transition::Ending,
-    upkeep::{BulkAction, IntegrityCount},
+    upkeep::{BulkAction, IntegrityCount, Place},
 };
 use leasehold_types::JobStatus;
 use std::time::Duration;
 
 const DAY: Duration = Duration::from_secs(86_400);
+
+/// Everywhere.
+async fn sweep(keeper: &Keeper, fix: bool) -> crate::StoreResult<IntegrityCount> {
+    keeper.sweep_integrity(&Scope::system("test"), &Place::default(), &rules(), fix).await
+}
 
 pub async fn a_sound_queue_needs_no_mending(b: Bench, keeper: Keeper) {
     b.quarantined().await;
@@ -18,14 +24,14 @@ pub async fn a_sound_queue_needs_no_mending(b: Bench, keeper: Keeper) {
     b.running().await;
     b.create(b.job(b.a)).await;
     for fix in [false, true] {
-        assert_eq!(keeper.sweep_integrity(&rules(), fix).await.unwrap(), IntegrityCount::default());
+        assert_eq!(sweep(&keeper, fix).await.unwrap(), IntegrityCount::default());
     }
 }
 
 pub async fn expired_leases_are_counted_and_left_alone(b: Bench, keeper: Keeper) {
     let number = b.running().await.lease.number;
     b.wait(61);
-    let count = keeper.sweep_integrity(&rules(), false).await.unwrap();
+    let count = sweep(&keeper, false).await.unwrap();
     assert_eq!(count, IntegrityCount { leases_on_idle_rows: 0, expired_leases: 1, fixed: 0 });
     assert_eq!(b.status(number).await, JobStatus::Processing);
 }
@@ -34,12 +40,30 @@ pub async fn expired_leases_are_mended(b: Bench, keeper: Keeper) {
     b.create_many(b.a, 3).await;
     let jobs = b.claim(3).await;
     b.wait(61);
-    let count = keeper.sweep_integrity(&rules(), true).await.unwrap();
+    let count = sweep(&keeper, true).await.unwrap();
     assert_eq!(count, IntegrityCount { leases_on_idle_rows: 0, expired_leases: 3, fixed: 3 });
     assert_eq!(b.status(jobs[0].lease.number).await, JobStatus::Queued);
     assert_eq!(b.finish(&jobs[0].lease, Ending::Completed).await, FinishAnswer::Stale);
-    assert_eq!(keeper.sweep_integrity(&rules(), true).await.unwrap(), IntegrityCount::default());
+    assert_eq!(sweep(&keeper, true).await.unwrap(), IntegrityCount::default());
     assert_counters_are_right(&b).await;
+}
+
+pub async fn a_sweep_mends_only_its_place_and_tenant(b: Bench, keeper: Keeper) {
+    b.create(b.job(b.a)).await;
+    b.create(b.job(b.b)).await;
+    let jobs = b.claim(2).await;
+    assert_eq!(jobs.len(), 2);
+    b.wait(61);
+    let elsewhere = Place { queue: Some("elsewhere".into()), ..Place::default() };
+    let here = Place { domain: Some(jobs[0].domain.clone()), ..Place::default() };
+    let found = keeper.sweep_integrity(&b.ann(), &elsewhere, &rules(), true).await.unwrap();
+    assert_eq!(found, IntegrityCount::default());
+    let found = keeper.sweep_integrity(&b.ann(), &here, &rules(), true).await.unwrap();
+    assert_eq!(found, IntegrityCount { leases_on_idle_rows: 0, expired_leases: 1, fixed: 1 });
+    for job in jobs {
+        let expected = if job.tenant_id == b.a { JobStatus::Queued } else { JobStatus::Processing };
+        assert_eq!(b.status(job.lease.number).await, expected);
+    }
 }
 
 pub async fn old_events_of_ended_jobs_are_removed(b: Bench, keeper: Keeper) {

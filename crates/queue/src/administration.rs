@@ -1,0 +1,113 @@
+//! The part of the storage seam for those who run an installation: kinds of jobs as people change them, what became
+//! of a job that was pruned, and a look at the database itself.
+
+use crate::{params::NewDefinition, scope::Scope, store::StoreResult};
+use async_trait::async_trait;
+use leasehold_types::{
+    DefinitionId, DefinitionLimits, JobId, JobRef, JobStatus, Stage, TenantId, Timestamp,
+    view::{Definition, RetryPolicy},
+};
+use serde_json::Value;
+
+/// What becomes different; the rest stays.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct DefinitionChange {
+    pub description: Option<String>,
+    pub arg_schema: Option<Value>,
+    pub timeout_seconds: Option<i32>,
+    pub max_attempts: Option<i32>,
+    pub retry: Option<RetryPolicy>,
+    pub stages: Option<Vec<Stage>>,
+    pub limits: Option<DefinitionLimits>,
+    pub is_active: Option<bool>,
+}
+
+impl DefinitionChange {
+    /// The names of what is changed, for the trail.
+    pub fn names(&self) -> String {
+        let given = [
+            ("description", self.description.is_some()),
+            ("arg_schema", self.arg_schema.is_some()),
+            ("timeout_seconds", self.timeout_seconds.is_some()),
+            ("max_attempts", self.max_attempts.is_some()),
+            ("retry", self.retry.is_some()),
+            ("stages", self.stages.is_some()),
+            ("limits", self.limits.is_some()),
+            ("is_active", self.is_active.is_some()),
+        ];
+        let names: Vec<_> = given.iter().filter(|(_, is)| *is).map(|(name, _)| *name).collect();
+        names.join(", ")
+    }
+}
+
+/// What the archive keeps of a job.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ArchivedJob {
+    pub number: i64,
+    pub id: JobId,
+    pub tenant_id: TenantId,
+    pub domain: String,
+    pub queue: String,
+    pub job_type: String,
+    pub status: JobStatus,
+    pub archived_at: Timestamp,
+    pub has_payload: bool,
+    pub has_result: bool,
+}
+
+/// The database as it describes itself, for `leasehold doctor`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Examination {
+    pub database: DatabaseFacts,
+    /// Ids between the oldest and the newest event, which is at least how many there are.
+    pub events: i64,
+    pub oldest_event_at: Option<Timestamp>,
+    /// Groups whose counter differs from a recount; nothing is mended.
+    pub wrong_counters: i64,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub enum DatabaseFacts {
+    Sqlite {
+        file: String,
+        journal_mode: String,
+        /// 2 is FULL.
+        synchronous: i64,
+        foreign_keys: bool,
+        /// `ok`, or the first thing that is wrong with the file.
+        sound: String,
+    },
+    Postgres {
+        /// As `server_version_num` gives it: 170002.
+        version: i64,
+        max_connections: i64,
+        connections: i64,
+        /// A standby, or a database that was set to read only.
+        read_only: bool,
+        may_create: bool,
+        /// How far the database's clock is ahead of ours, in seconds.
+        clock_ahead: f64,
+    },
+}
+
+#[async_trait]
+pub trait Administration: Send + Sync + 'static {
+    /// `ALREADY_EXISTS` when the key, or the domain and job type, are taken. Audited.
+    async fn create_definition(
+        &self,
+        scope: &Scope,
+        definition: NewDefinition,
+        active: bool,
+    ) -> StoreResult<Definition>;
+    /// `NOT_FOUND`. Audited. Jobs that exist already keep the attempts they were given.
+    async fn update_definition(
+        &self,
+        scope: &Scope,
+        id: DefinitionId,
+        change: DefinitionChange,
+    ) -> StoreResult<Definition>;
+    /// What the archive has of a job the scope reaches.
+    async fn archived_job(&self, scope: &Scope, job: JobRef) -> StoreResult<Option<ArchivedJob>>;
+    /// Looks, and changes nothing. Needs a current schema.
+    async fn examine(&self) -> StoreResult<Examination>;
+}

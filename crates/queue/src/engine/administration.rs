@@ -1,0 +1,151 @@
+//! What those who run an installation ask for: kinds of jobs, the state of a queue, the archive.
+
+use super::Engine;
+use crate::{
+    administration::{ArchivedJob, DefinitionChange},
+    arg_schema,
+    params::NewDefinition,
+    scope::{Permission, Scope},
+};
+use leasehold_types::{
+    DefinitionId, JobRef, Problem, Stage, stage,
+    view::{Definition, RetryPolicy},
+};
+
+/// Kinds of jobs that can be made by hand. Commands and what is built in bring their own.
+const BY_HAND: &str = "remote";
+const LONGEST_TIMEOUT: i32 = 31_536_000;
+const MOST_ATTEMPTS: i32 = 100;
+
+/// Whether a queue gives jobs out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct QueueState {
+    pub paused: bool,
+    pub draining: bool,
+}
+
+impl Engine {
+    /// The scope as the door makes it: kept to the domains its actor is confined to, if any.
+    pub fn confine(&self, scope: Scope) -> Scope {
+        self.config.domains.confine(scope)
+    }
+
+    /// A new kind of job, run by workers over HTTP.
+    pub async fn create_definition(
+        &self,
+        scope: &Scope,
+        definition: NewDefinition,
+        active: bool,
+    ) -> Result<Definition, Problem> {
+        scope.require(Permission::Govern)?;
+        check_new(&definition)?;
+        let made = self.store.create_definition(scope, definition, active).await?;
+        self.definitions_changed();
+        Ok(made)
+    }
+
+    pub async fn update_definition(
+        &self,
+        scope: &Scope,
+        id: DefinitionId,
+        change: DefinitionChange,
+    ) -> Result<Definition, Problem> {
+        scope.require(Permission::Govern)?;
+        check_change(&change)?;
+        let changed = self.store.update_definition(scope, id, change).await?;
+        self.definitions_changed();
+        Ok(changed)
+    }
+
+    /// By id or key, as it is in the database now.
+    pub async fn definition(&self, name: &str) -> Result<Definition, Problem> {
+        let all = self.store.definitions().await?;
+        let found = all.into_iter().find(|known| known.key == name || known.id.to_string() == name);
+        found.ok_or_else(|| Problem::not_found("This definition"))
+    }
+
+    pub async fn queue_state(&self, scope: &Scope, domain: &str, queue: &str) -> Result<QueueState, Problem> {
+        scope.require(Permission::View)?;
+        scope.check_domain(domain)?;
+        let controls = self.store.queue_controls().await?;
+        let found = controls.into_iter().find(|control| control.domain == domain && control.queue == queue);
+        let state = found.map(|c| QueueState { paused: c.paused, draining: c.draining });
+        Ok(state.unwrap_or_default())
+    }
+
+    pub async fn archived_job(&self, scope: &Scope, job: JobRef) -> Result<ArchivedJob, Problem> {
+        scope.require(Permission::View)?;
+        let found = self.store.archived_job(scope, job).await?;
+        found.ok_or_else(|| Problem::not_found("An archived copy of this job"))
+    }
+}
+
+fn check_new(new: &NewDefinition) -> Result<(), Problem> {
+    for (field, name) in
+        [("key", &new.key), ("domain", &new.domain), ("job_type", &new.job_type), ("queue", &new.queue)]
+    {
+        let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
+        if !plain || !(1..=64).contains(&name.len()) {
+            let message = format!("“{name}” must be 1 to 64 letters, digits, -, _ or .");
+            return Err(Problem::invalid(field, message));
+        }
+    }
+    if new.executor != BY_HAND {
+        let message = format!(
+            "Only “{BY_HAND}” can be made by hand, not “{}”: commands come from commands.toml.",
+            new.executor
+        );
+        return Err(Problem::invalid("executor", message));
+    }
+    check_description(&new.description)?;
+    check_numbers(Some(new.timeout_seconds), Some(new.max_attempts))?;
+    check_retry(&new.retry)?;
+    check_stages(&new.stages)?;
+    new.limits.check()?;
+    arg_schema::check(&new.arg_schema)
+}
+
+fn check_change(change: &DefinitionChange) -> Result<(), Problem> {
+    if *change == DefinitionChange::default() {
+        return Err(Problem::invalid("body", "Please say what is to be changed. Nothing was changed."));
+    }
+    change.description.as_deref().map_or(Ok(()), check_description)?;
+    check_numbers(change.timeout_seconds, change.max_attempts)?;
+    change.retry.as_ref().map_or(Ok(()), check_retry)?;
+    change.stages.as_deref().map_or(Ok(()), check_stages)?;
+    change.limits.as_ref().map_or(Ok(()), |limits| limits.check())?;
+    change.arg_schema.as_ref().map_or(Ok(()), arg_schema::check)
+}
+
+fn check_description(text: &str) -> Result<(), Problem> {
+    if text.chars().count() > 2_000 || text.contains('\0') {
+        return Err(Problem::invalid("description", "Please keep it under 2000 characters."));
+    }
+    Ok(())
+}
+
+fn check_numbers(timeout: Option<i32>, attempts: Option<i32>) -> Result<(), Problem> {
+    for (field, number, most) in
+        [("timeout_seconds", timeout, LONGEST_TIMEOUT), ("max_attempts", attempts, MOST_ATTEMPTS)]
+    {
+        if number.is_some_and(|n| !(1..=most).contains(&n)) {
+            return Err(Problem::invalid(
+                field,
+                format!("It must be from 1 to {most}. Nothing was changed."),
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn check_retry(retry: &RetryPolicy) -> Result<(), Problem> {
+    let sensible = |seconds: f64| seconds.is_finite() && (0.0..=86_400.0).contains(&seconds);
+    if !sensible(retry.base_seconds) || !sensible(retry.cap_seconds) {
+        return Err(Problem::invalid("retry", "Its seconds must be from 0 to 86400. Nothing was changed."));
+    }
+    Ok(())
+}
+
+fn check_stages(stages: &[Stage]) -> Result<(), Problem> {
+    stage::check(stages).map_err(|why| Problem::invalid("stages", format!("{why}. Nothing was changed.")))
+}

@@ -1,0 +1,62 @@
+//! Kinds of jobs, as those who govern the installation make and change them.
+
+use super::definition_body::{Change, Definition, Definitions, New};
+use crate::{
+    api::{Answer, Api, Body, Refusal},
+    auth::api_key::Entered,
+};
+use axum::{
+    Json,
+    extract::{Path, State},
+    http::StatusCode,
+};
+use leasehold_queue::Permission;
+
+/// List the kinds of jobs
+#[utoipa::path(
+    get, path = "/admin/jobs/definitions", tag = "admin",
+    responses((status = 200, body = Definitions), Refusal)
+)]
+pub async fn list(State(api): State<Api>, Entered(scope): Entered) -> Answer<Definitions> {
+    scope.require(Permission::Govern)?;
+    let all = api.engine.store().definitions().await?;
+    let seen = all.into_iter().filter(|definition| scope.sees_domain(&definition.domain));
+    Ok(Json(Definitions { definitions: seen.map(Definition::from).collect() }))
+}
+
+/// Make a kind of job
+///
+/// Workers over HTTP run it. The schema of its payload is checked now: JSON Schema 2020-12, without references to
+/// other documents.
+#[utoipa::path(
+    post, path = "/admin/jobs/definitions", tag = "admin", request_body = New,
+    responses((status = 201, body = Definition), Refusal)
+)]
+pub async fn create(
+    State(api): State<Api>,
+    Entered(scope): Entered,
+    Body(body): Body<New>,
+) -> Result<(StatusCode, Json<Definition>), Refusal> {
+    let (definition, active) = body.parts()?;
+    let made = api.engine.create_definition(&scope, definition, active).await?;
+    Ok((StatusCode::CREATED, Json(made.into())))
+}
+
+/// Change a kind of job
+///
+/// What is left out stays. Jobs that exist already keep the attempts they were given.
+#[utoipa::path(
+    patch, path = "/admin/jobs/definitions/{id}", tag = "admin", request_body = Change,
+    params(("id" = String, Path, description = "The id or key of the definition")),
+    responses((status = 200, body = Definition), Refusal)
+)]
+pub async fn change(
+    State(api): State<Api>,
+    Entered(scope): Entered,
+    Path(name): Path<String>,
+    Body(body): Body<Change>,
+) -> Answer<Definition> {
+    scope.require(Permission::Govern)?;
+    let known = api.engine.definition(&name).await?;
+    Ok(Json(api.engine.update_definition(&scope, known.id, body.try_into()?).await?.into()))
+}

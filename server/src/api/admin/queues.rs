@@ -1,0 +1,95 @@
+//! Pausing, draining and resuming a queue.
+
+use super::{REASON, confirm::Confirmation, place};
+use crate::{
+    api::{Answer, Api, Body, Query, Refusal},
+    auth::api_key::Entered,
+};
+use axum::{Json, extract::State};
+use leasehold_queue::{engine::QueueState, params::QueueControl};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Control {
+    domain: String,
+    queue: String,
+    action: QueueAction,
+    /// Why; the audit log shows it.
+    reason: Option<String>,
+}
+
+#[derive(Deserialize, ToSchema, Clone, Copy)]
+#[serde(rename_all = "snake_case")]
+pub enum QueueAction {
+    /// Nothing is given out until it is resumed.
+    Pause,
+    /// Ends a pause and a drain.
+    Resume,
+    /// What runs may end; nothing more is given out.
+    Drain,
+}
+
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct Named {
+    domain: String,
+    queue: String,
+}
+
+#[derive(Serialize, ToSchema)]
+#[schema(as = QueueStatus)]
+pub struct Status {
+    paused: bool,
+    drain: bool,
+}
+
+impl From<QueueState> for Status {
+    fn from(state: QueueState) -> Self {
+        Self { paused: state.paused, drain: state.draining }
+    }
+}
+
+/// Pause, drain or resume a queue
+#[utoipa::path(
+    post, path = "/jobs/queue/control", tag = "operations", request_body = Control,
+    params(("X-Confirm" = Option<String>, Header, description = "`true`")),
+    responses((status = 200, body = Status), Refusal)
+)]
+pub async fn control(
+    State(api): State<Api>,
+    Entered(scope): Entered,
+    confirmed: Confirmation,
+    Body(body): Body<Control>,
+) -> Answer<Status> {
+    place::check("domain", &body.domain)?;
+    place::check("queue", &body.queue)?;
+    confirmed.require()?;
+    let now = api.engine.queue_state(&scope, &body.domain, &body.queue).await?;
+    let then = match body.action {
+        QueueAction::Pause => QueueState { paused: true, ..now },
+        QueueAction::Drain => QueueState { draining: true, ..now },
+        QueueAction::Resume => QueueState::default(),
+    };
+    let QueueState { paused, draining } = then;
+    let control = QueueControl { domain: body.domain, queue: body.queue, paused, draining };
+    api.engine.control_queue(&scope, control, body.reason.as_deref().unwrap_or(REASON)).await?;
+    Ok(Json(then.into()))
+}
+
+/// Whether a queue gives jobs out
+#[utoipa::path(
+    get, path = "/jobs/queue/status", tag = "operations", params(Named),
+    responses((status = 200, body = Status), Refusal)
+)]
+pub async fn status(
+    State(api): State<Api>,
+    Entered(scope): Entered,
+    Query(named): Query<Named>,
+) -> Answer<Status> {
+    place::check("domain", &named.domain)?;
+    place::check("queue", &named.queue)?;
+    Ok(Json(api.engine.queue_state(&scope, &named.domain, &named.queue).await?.into()))
+}

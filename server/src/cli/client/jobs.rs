@@ -1,0 +1,137 @@
+//! `leasehold jobs …`: look at jobs and steer them.
+
+use super::{
+    Target,
+    call::{Call, encoded},
+    run, table, tail,
+};
+use crate::cli::Out;
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+use std::process::ExitCode;
+
+#[derive(Subcommand)]
+pub enum Jobs {
+    /// List jobs, newest first.
+    List(List),
+    /// Count jobs by domain, queue and type.
+    Stats(Stats),
+    /// Show one job.
+    Show(One),
+    /// Follow one job until it ends.
+    Tail(One),
+    /// Cancel a waiting job, or ask a running one to stop.
+    Cancel {
+        #[command(flatten)]
+        one: One,
+        /// Why; the job's trail shows it.
+        #[arg(long)]
+        reason: Option<String>,
+    },
+    /// Run a job that has ended once more.
+    Retry(One),
+}
+
+#[derive(Args)]
+pub struct One {
+    /// The job's number or id.
+    job: String,
+    #[command(flatten)]
+    target: Target,
+}
+
+#[derive(Args)]
+pub struct Stats {
+    #[arg(long)]
+    domain: Option<String>,
+    #[arg(long)]
+    queue: Option<String>,
+    #[arg(long)]
+    job_type: Option<String>,
+    #[command(flatten)]
+    target: Target,
+}
+
+#[derive(Args)]
+pub struct List {
+    /// queued, processing, completed, failed, cancelled, dead_letter or quarantined; several between commas.
+    #[arg(long)]
+    status: Option<String>,
+    #[arg(long)]
+    domain: Option<String>,
+    #[arg(long)]
+    queue: Option<String>,
+    #[arg(long)]
+    job_type: Option<String>,
+    #[arg(long)]
+    owner_user_id: Option<String>,
+    /// Part of the type, the error or the correlation id.
+    #[arg(long)]
+    q: Option<String>,
+    #[arg(long, default_value_t = 50)]
+    limit: u32,
+    /// created_at, priority or status.
+    #[arg(long)]
+    sort_by: Option<String>,
+    /// asc or desc.
+    #[arg(long)]
+    sort_order: Option<String>,
+    #[command(flatten)]
+    target: Target,
+}
+
+impl Jobs {
+    pub fn run(self, out: Out) -> ExitCode {
+        match self {
+            Self::List(list) => list.run(out),
+            Self::Stats(stats) => {
+                let call = Call::get("/jobs/stats")
+                    .with("domain", stats.domain)
+                    .with("queue", stats.queue)
+                    .with("job_type", stats.job_type);
+                run(&stats.target, call, out, show_stats)
+            }
+            Self::Show(one) => run(&one.target, Call::get(one.path("")), out, table::fields),
+            Self::Tail(one) => tail::run(&one.target, &encoded(&one.job), out),
+            Self::Cancel { one, reason } => {
+                let body = reason.map_or_else(|| json!({}), |reason| json!({ "reason": reason }));
+                run(&one.target, Call::post(one.path("/cancel"), body), out, table::fields)
+            }
+            Self::Retry(one) => {
+                run(&one.target, Call::post(one.path("/retry"), json!({})), out, table::fields)
+            }
+        }
+    }
+}
+
+impl One {
+    fn path(&self, rest: &str) -> String {
+        format!("/jobs/{}{rest}", encoded(&self.job))
+    }
+}
+
+impl List {
+    fn run(self, out: Out) -> ExitCode {
+        let call = Call::get("/jobs/list")
+            .with("status", self.status)
+            .with("domain", self.domain)
+            .with("queue", self.queue)
+            .with("job_type", self.job_type)
+            .with("owner_user_id", self.owner_user_id)
+            .with("q", self.q)
+            .with("limit", Some(self.limit))
+            .with("sort_by", self.sort_by)
+            .with("sort_order", self.sort_order);
+        run(&self.target, call, out, show_list)
+    }
+}
+
+fn show_list(answer: &Value) -> String {
+    let columns = ["number", "status", "domain", "queue", "job_type", "attempt_count", "created_at"];
+    table::of(&table::rows(answer), &columns)
+}
+
+fn show_stats(answer: &Value) -> String {
+    let columns = ["domain", "queue", "job_type", "queued", "scheduled", "processing", "quarantined"];
+    table::of(&table::rows(answer), &columns)
+}

@@ -1,0 +1,152 @@
+//! `leasehold jobs tail`: a job's events as they happen. A connection that breaks is made again where it broke.
+
+use super::{
+    Target, blocking,
+    call::{Call, Server},
+    curl, ended, table,
+};
+use crate::cli::Out;
+use leasehold_types::{JobStatus, Problem};
+use serde_json::Value;
+use std::{process::ExitCode, time::Duration};
+
+const BEFORE_AGAIN: Duration = Duration::from_secs(1);
+/// Times in a row that nothing could be read at all.
+const PATIENCE: u32 = 30;
+
+pub fn run(target: &Target, job: &str, out: Out) -> ExitCode {
+    let call = Call::get(format!("/jobs/{job}/events"));
+    if target.curl {
+        out.line(&curl::line(target, &call).replacen("curl -sS", "curl -sSN", 1));
+        return ExitCode::SUCCESS;
+    }
+    ended(out, blocking(async { follow(&Server::new(target)?, &call, job, out).await }))
+}
+
+async fn follow(server: &Server, call: &Call, job: &str, out: Out) -> Result<(), Problem> {
+    let mut last_id: Option<String> = None;
+    let mut in_vain = 0;
+    loop {
+        let headers: Vec<_> = last_id.iter().map(|id| ("last-event-id", id.clone())).collect();
+        match server.open(call, &headers, None).await {
+            Ok(answer) => {
+                if read(answer, &mut last_id, out).await {
+                    in_vain = 0;
+                }
+                if has_ended(server, job).await? {
+                    return Ok(());
+                }
+            }
+            // The first answer decides; later a server may be away for a moment.
+            Err(problem) if last_id.is_none() || !is_passing(&problem) => return Err(problem),
+            Err(problem) if in_vain >= PATIENCE => return Err(problem),
+            Err(_) => {}
+        }
+        in_vain += 1;
+        tokio::time::sleep(BEFORE_AGAIN).await;
+    }
+}
+
+fn is_passing(problem: &Problem) -> bool {
+    problem.code.status() >= 500 || problem.code.status() == 429
+}
+
+/// Shows what comes until the stream ends or breaks; whether there was anything.
+async fn read(mut answer: reqwest::Response, last_id: &mut Option<String>, out: Out) -> bool {
+    let mut lines = Lines::default();
+    let mut shown = false;
+    while let Ok(Some(chunk)) = answer.chunk().await {
+        for event in lines.push(&chunk) {
+            if let Some(id) = event.id {
+                *last_id = Some(id);
+            }
+            if let Ok(data) = serde_json::from_str::<Value>(&event.data) {
+                out.say(&in_words(&event.name, &data), &data);
+                shown = true;
+            }
+        }
+    }
+    shown
+}
+
+async fn has_ended(server: &Server, job: &str) -> Result<bool, Problem> {
+    let view = match server.send(&Call::get(format!("/jobs/{job}"))).await {
+        Err(problem) if is_passing(&problem) => return Ok(false),
+        answer => answer?,
+    };
+    let status = view["status"].as_str().or_else(|| view["job"]["status"].as_str()).unwrap_or_default();
+    Ok(status.parse::<JobStatus>().is_ok_and(JobStatus::is_finished))
+}
+
+fn in_words(name: &str, data: &Value) -> String {
+    let field = |key: &str| table::cell(&data[key]);
+    if name == "snapshot" {
+        return format!("now\t{}\t{}\t-", field("status"), field("progress_percent"));
+    }
+    format!("{}\t{}\t{}\t{}", field("timestamp"), field("stage"), field("progress"), field("message"))
+}
+
+#[derive(Debug, Default, PartialEq)]
+struct Event {
+    name: String,
+    id: Option<String>,
+    data: String,
+}
+
+/// Events out of pieces that are cut anywhere.
+#[derive(Default)]
+struct Lines {
+    rest: Vec<u8>,
+    event: Event,
+}
+
+impl Lines {
+    fn push(&mut self, chunk: &[u8]) -> Vec<Event> {
+        self.rest.extend_from_slice(chunk);
+        let mut complete = Vec::new();
+        while let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = self.rest.drain(..=end).collect();
+            let line = String::from_utf8_lossy(&line).trim_end_matches(['\n', '\r']).to_owned();
+            complete.extend(self.line(&line));
+        }
+        complete
+    }
+
+    fn line(&mut self, line: &str) -> Option<Event> {
+        if line.is_empty() {
+            let event = std::mem::take(&mut self.event);
+            return (!event.data.is_empty()).then_some(event);
+        }
+        let (field, value) = line.split_once(':').unwrap_or((line, ""));
+        let value = value.strip_prefix(' ').unwrap_or(value);
+        match field {
+            "event" => self.event.name = value.to_owned(),
+            "id" => self.event.id = Some(value.to_owned()),
+            "data" if self.event.data.is_empty() => self.event.data = value.to_owned(),
+            "data" => self.event.data = format!("{}\n{value}", self.event.data),
+            // Comments keep the line open and say nothing.
+            _ => {}
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_are_read_however_they_are_cut() {
+        let text =
+            ": hello\n\nevent: snapshot\ndata: {\"a\":\"ü\"}\n\nid: 7\r\ndata: {\r\ndata: }\r\n\r\nid: 8\n";
+        let expected = [
+            Event { name: "snapshot".into(), id: None, data: "{\"a\":\"ü\"}".into() },
+            Event { name: String::new(), id: Some("7".into()), data: "{\n}".into() },
+        ];
+        for size in [1, 2, 3, 7, 1_000] {
+            let mut lines = Lines::default();
+            let found: Vec<_> = text.as_bytes().chunks(size).flat_map(|chunk| lines.push(chunk)).collect();
+            assert_eq!(found, expected, "in pieces of {size}");
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! What is in the database: somebody who may sign in, workers that live, queues that flow.
+
+use super::finding::Finding;
+use leasehold_queue::{Store, StoreResult};
+use leasehold_types::view::{Definition, WorkerView};
+use std::sync::Arc;
+
+pub async fn look(store: &Arc<dyn Store>) -> Vec<Finding> {
+    match gather(store).await {
+        Ok(found) => found,
+        Err(error) => vec![super::database::unreachable(&error.to_string())],
+    }
+}
+
+async fn gather(store: &Arc<dyn Store>) -> StoreResult<Vec<Finding>> {
+    let mut found = vec![people(store).await?, signing(store).await?];
+    let workers = store.workers().await?;
+    found.push(alive(&workers));
+    found.extend(stale(&workers));
+    found.push(queues(store).await?);
+    found.push(served(&store.definitions().await?, &workers));
+    Ok(found)
+}
+
+async fn people(store: &Arc<dyn Store>) -> StoreResult<Finding> {
+    if store.has_users().await? {
+        return Ok(Finding::ok("people", "Somebody can sign in."));
+    }
+    let offered = store.setting("setup_token").await?.is_some();
+    let mend = if offered {
+        "Open the setup link the server printed at its start, or run `leasehold user add`."
+    } else {
+        "Start the server and open the setup link it prints, or run `leasehold user add`."
+    };
+    Ok(Finding::warning("people", "Nobody can sign in yet.", mend))
+}
+
+/// Made at its first use, so its absence is no fault.
+async fn signing(store: &Arc<dyn Store>) -> StoreResult<Finding> {
+    let says = match store.setting("attachment_secret").await? {
+        Some((secret, _)) if secret.len() >= 32 => "The key that signs links is there.",
+        Some(_) => {
+            let mend =
+                "Remove the row `attachment_secret` from the settings; links made before stop working.";
+            return Ok(Finding::error("signing", "The key that signs links is too short.", mend));
+        }
+        None => "The key that signs links is made at its first use.",
+    };
+    Ok(Finding::ok("signing", says))
+}
+
+fn alive(workers: &[WorkerView]) -> Finding {
+    let live = workers.iter().filter(|worker| !worker.stale).count();
+    if live > 0 {
+        return Finding::ok("workers", format!("{live} workers are alive."));
+    }
+    let mend = "Start `leasehold serve` or `leasehold worker`.";
+    Finding::warning("workers", "No worker is alive: jobs wait.", mend)
+}
+
+fn stale(workers: &[WorkerView]) -> Option<Finding> {
+    let silent: Vec<_> = workers.iter().filter(|w| w.stale).map(|w| w.worker_id.as_str()).collect();
+    (!silent.is_empty()).then(|| {
+        let says = format!("Not heard of for a while: {}.", silent.join(", "));
+        Finding::warning("workers", says, "Look at their machines; their jobs are taken back by themselves.")
+    })
+}
+
+async fn queues(store: &Arc<dyn Store>) -> StoreResult<Finding> {
+    let controls = store.queue_controls().await?;
+    let closed: Vec<_> = controls
+        .iter()
+        .filter(|control| control.paused || control.draining)
+        .map(|c| format!("{}/{} ({})", c.domain, c.queue, if c.paused { "paused" } else { "draining" }))
+        .collect();
+    if closed.is_empty() {
+        return Ok(Finding::ok("queues", "No queue is paused or draining."));
+    }
+    let says = format!("Queues that give nothing out: {}.", closed.join(", "));
+    Ok(Finding::warning(
+        "queues",
+        says,
+        "Resume them with POST /api/v1/jobs/queue/control when you are done.",
+    ))
+}
+
+/// Without any worker that is what there is to say already.
+fn served(definitions: &[Definition], workers: &[WorkerView]) -> Finding {
+    let live: Vec<_> = workers.iter().filter(|worker| !worker.stale).collect();
+    let runs = |worker: &&WorkerView, definition: &Definition| {
+        worker.commands.iter().any(|command| *command == definition.job_type || command == "*")
+    };
+    let unserved: Vec<_> = definitions
+        .iter()
+        .filter(|definition| definition.is_active && !live.iter().any(|worker| runs(worker, definition)))
+        .map(|definition| definition.key.as_str())
+        .collect();
+    if unserved.is_empty() || live.is_empty() {
+        return Finding::ok("definitions", format!("{} kinds of jobs are known.", definitions.len()));
+    }
+    let says = format!("No live worker runs {}.", unserved.join(", "));
+    Finding::warning("definitions", says, "Start a worker for them, or switch them off.")
+}
