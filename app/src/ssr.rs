@@ -8,10 +8,10 @@ use axum::{
     extract::ConnectInfo,
     http::{Extensions, HeaderMap, StatusCode, request::Parts},
 };
-use leasehold_queue::{Actor, Engine, Permission, Reach, Scope};
+use leasehold_queue::{Actor, Engine, Permission, Reach, Scope, engine::KeyRequest, people::LinkOwner};
 use leasehold_types::{
-    JobRef, JobStatus, Problem, ProblemCode, Role,
-    view::{Diagnosis, JobDetail, LinkedAttachment, Membership, Tenant, User},
+    JobRef, JobStatus, Problem, ProblemCode, Role, TenantId, UserId,
+    view::{ApiKey, Diagnosis, JobDetail, LinkedAttachment, Membership, Tenant, User},
 };
 use leptos::prelude::*;
 use leptos_axum::ResponseOptions;
@@ -21,7 +21,7 @@ use std::{
     net::{IpAddr, SocketAddr},
     sync::Arc,
 };
-use tower_sessions::Session;
+use tower_sessions::{Session, session::Id};
 
 /// What the server lends to pages and server functions.
 #[derive(Clone)]
@@ -39,6 +39,52 @@ pub trait Gate: Send + Sync + 'static {
     async fn check_setup_token(&self, token: &str) -> Result<(), Problem>;
     /// Makes the first super-admin and the first tenant; fields: email, name, password, tenant_name.
     async fn set_up(&self, form: SetupForm) -> Result<(User, Option<Tenant>), Problem>;
+    /// The key, and what to show of it this once.
+    async fn make_key(&self, scope: &Scope, request: KeyRequest) -> Result<(ApiKey, String), Problem>;
+    /// Somebody becomes a member; who has no password yet needs the link.
+    async fn invite(
+        &self,
+        scope: &Scope,
+        tenant: TenantId,
+        email: &str,
+        role: Role,
+    ) -> Result<Invited, Problem>;
+    /// A new link for somebody; earlier ones stop working.
+    async fn password_link(&self, scope: &Scope, user: UserId) -> Result<Invited, Problem>;
+    /// `SETUP_LINK_INVALID` when used, expired or unknown.
+    async fn link_owner(&self, token: &str) -> Result<LinkOwner, Problem>;
+    /// Fields: name, password.
+    async fn choose_password(&self, form: ChosenPassword, origin: Option<String>) -> Result<User, Problem>;
+    /// Fields: old_password, new_password. All other sessions end.
+    async fn change_password(&self, change: PasswordChange<'_>) -> Result<(), Problem>;
+    /// The name of a session in lists; it opens nothing.
+    fn session_hash(&self, session: &Id) -> String;
+    /// A key for the next page's address, and what may wait in the session until then.
+    fn seal(&self, text: &str) -> Result<(String, String), Problem>;
+    fn unseal(&self, key: &str, sealed: &str) -> Option<String>;
+}
+
+/// Somebody who may come in, and the path they choose a password at, if they have to.
+#[derive(Clone, Debug)]
+pub struct Invited {
+    pub user: User,
+    pub link: Option<String>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct ChosenPassword {
+    pub token: String,
+    pub name: Option<String>,
+    pub password: String,
+}
+
+pub struct PasswordChange<'a> {
+    pub scope: &'a Scope,
+    pub user: &'a User,
+    /// The one that stays.
+    pub session: &'a Id,
+    pub old: &'a str,
+    pub new: &'a str,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -135,6 +181,37 @@ pub async fn tenants_of(user: &User) -> Result<Vec<Tenant>, Problem> {
         return Ok(engine.store().tenants(&scope).await?);
     }
     Ok(engine.store().memberships(user.id).await?.into_iter().map(|m| m.tenant).collect())
+}
+
+/// The scope of a super-admin; for anybody else the page does not exist.
+pub fn governing() -> Result<(User, Scope), Problem> {
+    let user = signed_in()?;
+    if !user.super_admin {
+        return Err(Problem::not_found("This page"));
+    }
+    let actor = Actor::User { id: user.id, email: user.email.clone() };
+    Ok((user, Scope::new(Reach::All, actor, Permission::Govern).coming_from(origin())))
+}
+
+/// Somebody acting on their own account.
+pub fn oneself() -> Result<(User, Scope), Problem> {
+    let user = signed_in()?;
+    let actor = Actor::User { id: user.id, email: user.email.clone() };
+    Ok((user, Scope::new(Reach::All, actor, Permission::View).coming_from(origin())))
+}
+
+/// Leaves a secret for exactly one page: sealed in the session, its key in that page's address.
+pub async fn show_once(notice: String, what: &str, text: &str, to: &str) -> Result<(), Problem> {
+    let (key, sealed) = door().gate.seal(text)?;
+    let mut flash = Flash::notice(notice);
+    flash.values = BTreeMap::from([("sealed".to_owned(), sealed), ("what".to_owned(), what.to_owned())]);
+    flash_and_redirect(flash, &format!("{to}?once={key}")).await
+}
+
+/// What [`show_once`] left for this page, when it is of this kind.
+pub fn shown_once(flash: &Flash, what: &str, key: &str) -> Option<String> {
+    let sealed = flash.values.get("sealed").filter(|_| flash.value("what") == what)?;
+    door().gate.unseal(key, sealed)
 }
 
 /// What a form says on the page after it: good news, or a problem together with what was typed.

@@ -9,6 +9,8 @@ pub const CHEVRON: &str = "m7 10 5 5 5-5";
 pub const WORKERS: &str = "M4 4h16v6.5H4ZM4 13.5h16V20H4ZM8 7.2h.01M8 16.8h.01M12 7.2h4.5M12 16.8h4.5";
 pub const TENANTS: &str =
     "M4 21V5l8-2v18M12 9l8 2v10M2.5 21h19M8 8v.01M8 12v.01M8 16v.01M16 14v.01M16 17.5v.01";
+pub const PEOPLE: &str = "M12 4a4 4 0 1 0 0 8 4 4 0 0 0 0-8ZM4.5 20c.8-3.6 3.8-5.5 7.5-5.5s6.7 1.9 7.5 5.5";
+pub const SETTINGS: &str = "M4 7h9M17 7h3M15 5v4M4 17h3M11 17h9M9 15v4M4 12h16";
 pub const SUN: &str = "M12 8a4 4 0 1 0 0 8 4 4 0 0 0 0-8ZM12 2.5v2M12 19.5v2M2.5 12h2M19.5 12h2M5.3 5.3l1.4 1.4M17.3 17.3l1.4 1.4M5.3 18.7l1.4-1.4M17.3 6.7l1.4-1.4";
 pub const MOON: &str = "M20 14.2A8.2 8.2 0 1 1 9.8 4a6.6 6.6 0 0 0 10.2 10.2Z";
 pub const SCREEN: &str = "M3.5 4.5h17v11.5h-17ZM9 20h6M12 16v4";

@@ -69,8 +69,13 @@ pub enum Here {
     Overview,
     Jobs,
     NewJob,
+    Settings,
     Tenants,
+    Account,
     Workers,
+    Users,
+    AllTenants,
+    Audit,
 }
 
 #[component]
@@ -136,7 +141,12 @@ fn menu(frame: &Frame, here: Here) -> impl IntoView + use<> {
     let govern = frame.user.super_admin.then(|| {
         view! {
             <p class="nav-heading">"All tenants"</p>
-            <ul class="nav-list">{nav_link("/admin/workers".into(), icon::WORKERS, "Workers", here == Here::Workers)}</ul>
+            <ul class="nav-list">
+                {nav_link("/admin/workers".into(), icon::WORKERS, "Workers", here == Here::Workers)}
+                {nav_link("/admin/tenants".into(), icon::TENANTS, "Tenants", here == Here::AllTenants)}
+                {nav_link("/admin/users".into(), icon::PEOPLE, "Users", here == Here::Users)}
+                {nav_link("/admin/audit".into(), icon::SHIELD, "Audit log", here == Here::Audit)}
+            </ul>
         }
     });
     view! {
@@ -145,7 +155,7 @@ fn menu(frame: &Frame, here: Here) -> impl IntoView + use<> {
             {inside}
             {govern}
         </nav>
-        {user_menu(&frame.user)}
+        {user_menu(&frame.user, here)}
     }
 }
 
@@ -158,6 +168,7 @@ fn tenant_links(slug: &str, may_operate: bool, here: Here) -> impl IntoView + us
             {nav_link(base.clone(), icon::OVERVIEW, "Overview", here == Here::Overview)}
             {nav_link(format!("{base}/jobs"), icon::JOBS, "Jobs", here == Here::Jobs)}
             {new_job}
+            {nav_link(format!("{base}/settings"), icon::SETTINGS, "Settings", here == Here::Settings)}
         </ul>
     }
 }
@@ -191,6 +202,8 @@ fn tenant_switch(frame: &Frame, here: Here) -> impl IntoView + use<> {
             }
         })
         .collect_view();
+    let unlisted = frame.tenants.len().saturating_sub(LISTED_TENANTS);
+    let more = (unlisted > 0).then(|| view! { <li class="menu-note">{format!("and {unlisted} more")}</li> });
     view! {
         <details class="pop switch" name="menu">
             <summary class="switch-button">
@@ -199,7 +212,7 @@ fn tenant_switch(frame: &Frame, here: Here) -> impl IntoView + use<> {
                 <Icon d=icon::CHEVRON />
             </summary>
             <ul class="pop-panel menu-list">
-                {links} <li class="menu-rule">
+                {links} {more} <li class="menu-rule">
                     <a class="menu-item" href="/tenants" aria-current=(here == Here::Tenants).then_some("page")>
                         "All your tenants"
                     </a>
@@ -209,7 +222,7 @@ fn tenant_switch(frame: &Frame, here: Here) -> impl IntoView + use<> {
     }
 }
 
-fn user_menu(user: &User) -> impl IntoView + use<> {
+fn user_menu(user: &User, here: Here) -> impl IntoView + use<> {
     let initial: String = user.name.chars().next().unwrap_or('?').to_uppercase().collect();
     view! {
         <div class="user-box">
@@ -222,6 +235,10 @@ fn user_menu(user: &User) -> impl IntoView + use<> {
                 </summary>
                 <div class="pop-panel menu-list">
                     <p class="menu-note ellipsis">{user.email.clone()}</p>
+                    <a class="menu-item" href="/account" aria-current=(here == Here::Account).then_some("page")>
+                        <Icon d=icon::PEOPLE />
+                        "Your account"
+                    </a>
                     <form method="post" action="/do/sign_out">
                         <button class="menu-item" type="submit">
                             <Icon d=icon::SIGN_OUT />

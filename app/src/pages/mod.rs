@@ -1,17 +1,29 @@
 //! One file per page of the map. A page loads its data, then renders; every page is complete without script.
 
+mod account;
+mod admin_audit;
+mod admin_tenants;
+mod admin_users;
+mod invite;
 mod job;
 mod jobs;
 mod login;
 mod new_job;
 mod not_found;
 mod overview;
+mod settings;
+mod settings_audit;
 mod setup;
 mod tenants;
 mod workers;
 
 use crate::ssr;
+use account::AccountPage;
+use admin_audit::AuditPage;
+use admin_tenants::AdminTenantsPage;
+use admin_users::UsersPage;
 use axum::http::request::Parts;
+use invite::InvitePage;
 use job::JobPage;
 use jobs::JobsListPage;
 use leasehold_types::Problem;
@@ -28,6 +40,8 @@ use new_job::NewJobPage;
 use not_found::{NotFoundPage, problem_page};
 use overview::OverviewPage;
 use serde::{Serialize, de::DeserializeOwned};
+use settings::SettingsPage;
+use settings_audit::TenantAuditPage;
 use setup::SetupPage;
 use tenants::TenantsPage;
 use workers::WorkersPage;
@@ -42,11 +56,18 @@ pub fn App() -> impl IntoView {
             <Routes fallback=|| view! { <NotFoundPage /> }>
                 <Route path=path!("/login") view=LoginPage ssr=whole.clone() />
                 <Route path=path!("/setup") view=SetupPage ssr=whole.clone() />
+                <Route path=path!("/invite") view=InvitePage ssr=whole.clone() />
+                <Route path=path!("/account") view=AccountPage ssr=whole.clone() />
                 <Route path=path!("/tenants") view=TenantsPage ssr=whole.clone() />
                 <Route path=path!("/t/:slug") view=OverviewPage ssr=whole.clone() />
                 <Route path=path!("/t/:slug/jobs") view=JobsListPage ssr=whole.clone() />
                 <Route path=path!("/t/:slug/jobs/new") view=NewJobPage ssr=whole.clone() />
                 <Route path=path!("/t/:slug/jobs/:number") view=JobPage ssr=whole.clone() />
+                <Route path=path!("/t/:slug/settings") view=SettingsPage ssr=whole.clone() />
+                <Route path=path!("/t/:slug/settings/audit") view=TenantAuditPage ssr=whole.clone() />
+                <Route path=path!("/admin/users") view=UsersPage ssr=whole.clone() />
+                <Route path=path!("/admin/tenants") view=AdminTenantsPage ssr=whole.clone() />
+                <Route path=path!("/admin/audit") view=AuditPage ssr=whole.clone() />
                 <Route path=path!("/admin/workers") view=WorkersPage ssr=whole />
             </Routes>
         </Router>

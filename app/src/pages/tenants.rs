@@ -1,6 +1,6 @@
 //! Choosing a tenant.
 
-use super::page;
+use super::{asked, page};
 use crate::components::{
     icon::{self, Icon},
     layout::{Frame, Here, Layout, PageHead},
@@ -11,21 +11,31 @@ use leptos::prelude::*;
 
 #[component]
 pub fn TenantsPage() -> impl IntoView {
-    page(Frame::outside(), |frame| {
+    let wanted = asked("q");
+    page(Frame::outside(), move |frame| {
         let tenants = frame.tenants.clone();
         let super_admin = frame.user.super_admin;
         view! {
             <Layout frame here=Here::Tenants title="Tenants">
                 <PageHead title="Your tenants" />
-                {if tenants.is_empty() { none(super_admin).into_any() } else { list(tenants).into_any() }}
+                {if tenants.is_empty() { none(super_admin).into_any() } else { list(tenants, &wanted).into_any() }}
             </Layout>
         }
         .into_any()
     })
 }
 
-fn list(tenants: Vec<Tenant>) -> impl IntoView {
-    let links = tenants
+/// So many are looked through faster with a filter than with the eye.
+const FILTERED_FROM: usize = 8;
+
+fn list(tenants: Vec<Tenant>, wanted: &str) -> impl IntoView + use<> {
+    let filter = (tenants.len() >= FILTERED_FROM || !wanted.is_empty()).then(|| filter_form(wanted));
+    let sought = wanted.trim().to_lowercase();
+    let fits =
+        |tenant: &Tenant| tenant.name.to_lowercase().contains(&sought) || tenant.slug.contains(&sought);
+    let found: Vec<_> = tenants.into_iter().filter(fits).collect();
+    let nothing = found.is_empty().then(|| view! { <p class="quiet">"No tenant's name fits."</p> });
+    let links = found
         .into_iter()
         .map(|tenant| {
             let href = format!("/t/{}", tenant.slug);
@@ -43,15 +53,28 @@ fn list(tenants: Vec<Tenant>) -> impl IntoView {
         })
         .collect_view();
     view! {
+        {filter}
         <section class="card">
-            <ul class="rows">{links}</ul>
+            {nothing} <ul class="rows">{links}</ul>
         </section>
+    }
+}
+
+fn filter_form(wanted: &str) -> impl IntoView + use<> {
+    view! {
+        <form class="filter-form filters" method="get" action="/tenants" role="search">
+            <div class="search-field">
+                <Icon d=icon::SEARCH />
+                <input class="input" type="search" name="q" value=wanted.to_owned() aria-label="Name contains" />
+            </div>
+            <button class="button" type="submit">"Find"</button>
+        </form>
     }
 }
 
 fn none(super_admin: bool) -> impl IntoView {
     let next = if super_admin {
-        view! { <p>"Add one on the terminal: " <code>"leasehold tenant add NAME"</code></p> }.into_any()
+        view! { <p><a href="/admin/tenants">"Make the first one"</a></p> }.into_any()
     } else {
         view! { <p>"Ask an admin of your organisation to add you to its tenant."</p> }.into_any()
     };

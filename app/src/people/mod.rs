@@ -1,3 +1,9 @@
-//! Signing in, signing out, and the first-run setup.
+//! People: signing in, the first-run setup, members and keys of a tenant, one's own account, and what super-admins do.
 
+pub mod account;
+mod admin;
+mod invitations;
+mod keys;
+pub mod lists;
+mod members;
 pub mod server_fns;

@@ -8,6 +8,7 @@ use crate::{
     },
 };
 use axum::{extract::ConnectInfo, http::request::Parts};
+use leasehold_queue::engine::{SESSION_ADDRESS, SESSION_AGENT};
 use leasehold_types::{Problem, view::User};
 use leptos::prelude::*;
 use std::net::{IpAddr, SocketAddr};
@@ -72,10 +73,23 @@ async fn welcome(user: &User, home: &str) -> Result<(), Problem> {
 }
 
 /// A fresh session id at every sign-in, so that one planted before is worth nothing.
-async fn remember(user: &User) -> Result<(), Problem> {
+pub(super) async fn remember(user: &User) -> Result<(), Problem> {
     let session = session().await?;
     session.cycle_id().await.map_err(session_problem)?;
+    if let Some(agent) = agent() {
+        session.insert(SESSION_AGENT, agent).await.map_err(session_problem)?;
+    }
+    if let Some(address) = address() {
+        session.insert(SESSION_ADDRESS, address.to_canonical().to_string()).await.map_err(session_problem)?;
+    }
     session.insert(SESSION_USER, user.id).await.map_err(session_problem)
+}
+
+/// What the browser calls itself, cut to what a list can show.
+fn agent() -> Option<String> {
+    let parts = expect_context::<Parts>();
+    let text = parts.headers.get(http::header::USER_AGENT)?.to_str().ok()?;
+    Some(text.chars().take(200).collect())
 }
 
 fn address() -> Option<IpAddr> {

@@ -5,6 +5,7 @@
 //! so they say what any store must do, and nothing about how.
 
 pub mod attachments;
+pub mod audit;
 mod bench;
 pub mod callers;
 pub mod cancel_and_requeue;
@@ -24,6 +25,7 @@ pub mod limits;
 pub mod limits_under_load;
 pub mod lists;
 pub mod logs;
+pub mod members;
 pub mod model;
 pub mod outbox;
 pub mod people;
@@ -51,6 +53,14 @@ macro_rules! conformance_suite {
                 an_expired_setup_token_is_refused, setup_is_over_once_a_user_exists, settings_are_replaced,
                 a_key_is_found_by_its_prefix, only_who_reaches_every_tenant_makes_a_key_of_the_installation,
                 a_key_for_a_foreign_tenant_is_not_found;
+            members: somebody_new_is_invited, somebody_with_an_account_just_joins, one_tenants_link_opens_no_other_tenant,
+                an_admin_cannot_reset_a_password, foreign_members_are_not_found,
+                the_last_admin_does_not_leave_by_accident, two_last_admins_cannot_both_leave,
+                who_is_disabled_is_out_at_once, one_super_admin_always_stays, a_new_password_ends_the_other_sessions,
+                an_ended_session_is_not_brought_back, a_job_outlives_its_owners_membership;
+            audit: an_act_says_who_what_when_and_from_where, every_kind_of_steering_keeps_its_origin,
+                the_log_is_narrowed_and_paged, rows_are_chained_once_and_in_order,
+                many_writers_and_chainers_make_one_chain;
             sessions: a_session_is_saved_and_replaced, an_expired_session_is_gone,
                 a_deleted_session_is_gone, pruning_removes_only_expired_sessions;
             definitions: a_definition_is_created_once_and_kept, definitions_are_listed_by_key,

@@ -1,7 +1,9 @@
 //! The engine: what pages, the API, workers and the command line call. It checks permission and input, lets
 //! the pure parts decide, and has the store persist.
 
+mod accounts;
 mod attachments;
+mod audit;
 mod callers;
 mod claim;
 mod door;
@@ -26,13 +28,14 @@ use crate::{
     store::Store,
     transition::Rules,
 };
+pub use accounts::{KEY_SCOPES, KeyRequest, SESSION_ADDRESS, SESSION_AGENT, SESSION_SEEN};
 pub use callers::{EventsPage, MOST_SKIPPED};
 pub use enqueue::{EnqueueRequest, Enqueued};
 use leasehold_types::{
     DefinitionId, JobFilter, JobRef, PageRequest, Problem, ProblemCode, TenantId, Timestamp,
     view::{Definition, JobDetail, JobsPage, LogLine, Overview, WorkerView},
 };
-pub use people::{SetupRequest, normalise_email};
+pub use people::{SetupRequest, normalise_email, text as checked_text};
 pub use remote::{Ended, Held, KeptLines, RemoteClaim, Renewed};
 use std::{
     collections::HashMap,

@@ -6,12 +6,14 @@
 
 use crate::{
     attachments::Attachments,
+    audit::Audit,
     callers::Callers,
     params::{
         CancelAnswer, ClaimedJob, CreateAnswer, Finish, FinishAnswer, Heartbeat, Lease, NewDefinition,
         NewJob, NewKey, NewLogLine, NewTenant, NewUser, OutboxCursor, OutboxEvent, QueueControl, Reclaimed,
         RenewAnswer, Renewal, Selector, SessionRow, Wake,
     },
+    people::People,
     remote::Remote,
     scope::Scope,
     transition::Rules,
@@ -77,9 +79,9 @@ impl From<StoreError> for Problem {
 /// A setting of this installation, with its expiry.
 pub type Setting = (String, Option<Timestamp>);
 
-/// Everything a store does; more of it is in [`Upkeep`], [`Attachments`], [`Units`], [`Remote`] and [`Callers`].
+/// Everything a store does; more of it is in the traits it builds on.
 #[async_trait]
-pub trait Store: Upkeep + Attachments + Units + Remote + Callers {
+pub trait Store: Upkeep + Attachments + Units + Remote + Callers + People + Audit {
     // ---- the database itself
 
     /// Brings the schema up to date.
@@ -122,8 +124,9 @@ pub trait Store: Upkeep + Attachments + Units + Remote + Callers {
         user: NewUser,
         tenant: Option<NewTenant>,
     ) -> StoreResult<(User, Option<Tenant>)>;
-    /// The user with that (lower-cased) e-mail and the stored password hash.
+    /// The user with that (lower-cased) e-mail and the stored password hash; none when disabled.
     async fn credentials(&self, email: &str) -> StoreResult<Option<(User, String)>>;
+    /// None when disabled: then nothing they hold opens anything.
     async fn user(&self, id: UserId) -> StoreResult<Option<User>>;
     /// By tenant name.
     async fn memberships(&self, user: UserId) -> StoreResult<Vec<Membership>>;

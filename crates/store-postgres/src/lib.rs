@@ -7,10 +7,12 @@
 //! Two pools: `lease` serves only what keeps a running job alive (renewals, heartbeats, cancel requests), so
 //! that a busy dashboard cannot cost a worker its lease; `work` serves everything else.
 
+mod accounts;
 mod admission;
 mod api_keys;
 mod attachments;
 mod audit;
+mod audit_log;
 mod browse;
 mod callers;
 mod claim;
@@ -28,8 +30,10 @@ mod limited;
 mod limits;
 mod list;
 mod logs;
+mod members;
 mod outbox;
 mod overview;
+mod password_links;
 mod people;
 mod read;
 mod reclaim;

@@ -26,6 +26,21 @@ impl PostgresStore {
         .map_err(database)
     }
 
+    pub(crate) async fn update_session_row(&self, session: SessionRow) -> StoreResult<bool> {
+        sqlx::query!(
+            "UPDATE sessions SET user_id = $2, data = $3, expires_at = $4 WHERE id = $1 AND expires_at > $5",
+            session.id_hash,
+            session.user_id.map(|u| u.0),
+            session.data,
+            moment(session.expires_at),
+            self.now()
+        )
+        .execute(&self.work)
+        .await
+        .map(|done| done.rows_affected() > 0)
+        .map_err(database)
+    }
+
     pub(crate) async fn find_session(&self, id_hash: &str) -> StoreResult<Option<SessionRow>> {
         sqlx::query!(
             "SELECT id, user_id, data, expires_at FROM sessions WHERE id = $1 AND expires_at > $2",

@@ -22,13 +22,13 @@ use uuid::Uuid;
 /// The setting that holds the hash of the one-time setup token.
 const SETUP_TOKEN: &str = "setup_token";
 
-struct UserRecord {
-    id: Uuid,
-    email: String,
-    name: String,
-    password_hash: String,
-    super_admin: bool,
-    created_at: OffsetDateTime,
+pub(crate) struct UserRecord {
+    pub id: Uuid,
+    pub email: String,
+    pub name: String,
+    pub password_hash: String,
+    pub super_admin: bool,
+    pub created_at: OffsetDateTime,
 }
 
 impl From<UserRecord> for (User, String) {
@@ -44,7 +44,11 @@ impl From<UserRecord> for (User, String) {
     }
 }
 
-async fn insert_user(connection: &mut PgConnection, user: NewUser, now: OffsetDateTime) -> StoreResult<User> {
+pub(crate) async fn insert_user(
+    connection: &mut PgConnection,
+    user: NewUser,
+    now: OffsetDateTime,
+) -> StoreResult<User> {
     let row = sqlx::query_as!(
         UserRecord,
         "INSERT INTO users (id, email, name, password_hash, super_admin, created_at, updated_at)
@@ -142,7 +146,8 @@ impl PostgresStore {
     pub(crate) async fn find_credentials(&self, email: &str) -> StoreResult<Option<(User, String)>> {
         sqlx::query_as!(
             UserRecord,
-            "SELECT id, email, name, password_hash, super_admin, created_at FROM users WHERE email = $1",
+            "SELECT id, email, name, password_hash, super_admin, created_at FROM users
+             WHERE email = $1 AND disabled_at IS NULL",
             email
         )
         .fetch_optional(&self.work)
@@ -154,7 +159,8 @@ impl PostgresStore {
     pub(crate) async fn find_user(&self, id: UserId) -> StoreResult<Option<User>> {
         sqlx::query_as!(
             UserRecord,
-            "SELECT id, email, name, password_hash, super_admin, created_at FROM users WHERE id = $1",
+            "SELECT id, email, name, password_hash, super_admin, created_at FROM users
+             WHERE id = $1 AND disabled_at IS NULL",
             id.0
         )
         .fetch_optional(&self.work)

@@ -12,10 +12,12 @@
 //! rows are unfolded into a materialised table first, because every mention of `json_each`'s `value` writes the
 //! row out as text again.
 
+mod accounts;
 mod admission;
 mod api_keys;
 mod attachments;
 mod audit;
+mod audit_log;
 mod browse;
 mod callers;
 mod claim;
@@ -34,8 +36,10 @@ mod limited;
 mod limits;
 mod list;
 mod logs;
+mod members;
 mod outbox;
 mod overview;
+mod password_links;
 mod people;
 mod pick;
 mod read;

@@ -29,6 +29,25 @@ pub(crate) async fn save(store: &SqliteStore, session: SessionRow) -> Outcome<()
     Ok(tx.commit().await?)
 }
 
+pub(crate) async fn update(store: &SqliteStore, session: SessionRow) -> Outcome<bool> {
+    let now = store.clock.now().to_string();
+    let (user_id, data) = (session.user_id.map(|id| id.to_string()), to_json(&session.data)?);
+    let expires_at = session.expires_at.to_string();
+    let mut tx = store.begin().await?;
+    let done = sqlx::query!(
+        "UPDATE sessions SET user_id = ?2, data = ?3, expires_at = ?4 WHERE id = ?1 AND expires_at > ?5",
+        session.id_hash,
+        user_id,
+        data,
+        expires_at,
+        now
+    )
+    .execute(&mut *tx)
+    .await?;
+    tx.commit().await?;
+    Ok(done.rows_affected() > 0)
+}
+
 pub(crate) async fn load(store: &SqliteStore, id_hash: &str) -> Outcome<Option<SessionRow>> {
     let now = store.clock.now().to_string();
     let found = sqlx::query!(

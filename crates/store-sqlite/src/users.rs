@@ -23,13 +23,13 @@ const MEMBERSHIPS: Table = Table("memberships");
 /// The setting that holds the hash of the one-time setup token.
 const SETUP_TOKEN: &str = "setup_token";
 
-struct UserRecord {
-    id: String,
-    email: String,
-    name: String,
-    password_hash: String,
-    super_admin: i64,
-    created_at: String,
+pub(crate) struct UserRecord {
+    pub id: String,
+    pub email: String,
+    pub name: String,
+    pub password_hash: String,
+    pub super_admin: i64,
+    pub created_at: String,
 }
 
 impl TryFrom<UserRecord> for (User, String) {
@@ -67,7 +67,11 @@ pub(crate) async fn create_user(store: &SqliteStore, scope: &Scope, new: NewUser
     Ok(user)
 }
 
-async fn insert_user(connection: &mut SqliteConnection, new: NewUser, now: Timestamp) -> Outcome<User> {
+pub(crate) async fn insert_user(
+    connection: &mut SqliteConnection,
+    new: NewUser,
+    now: Timestamp,
+) -> Outcome<User> {
     let id = UserId(Uuid::now_v7());
     let (id_text, now_text) = (id.to_string(), now.to_string());
     sqlx::query!(
@@ -135,7 +139,8 @@ pub(crate) async fn create_first_admin(
 pub(crate) async fn credentials(store: &SqliteStore, email: &str) -> Outcome<Option<(User, String)>> {
     let row = sqlx::query_as!(
         UserRecord,
-        "SELECT id, email, name, password_hash, super_admin, created_at FROM users WHERE email = ?1",
+        "SELECT id, email, name, password_hash, super_admin, created_at FROM users
+             WHERE email = ?1 AND disabled_at IS NULL",
         email
     )
     .fetch_optional(&store.read)
@@ -147,7 +152,8 @@ pub(crate) async fn user(store: &SqliteStore, id: UserId) -> Outcome<Option<User
     let id = id.to_string();
     let row = sqlx::query_as!(
         UserRecord,
-        "SELECT id, email, name, password_hash, super_admin, created_at FROM users WHERE id = ?1",
+        "SELECT id, email, name, password_hash, super_admin, created_at FROM users
+             WHERE id = ?1 AND disabled_at IS NULL",
         id
     )
     .fetch_optional(&store.read)

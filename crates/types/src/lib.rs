@@ -8,6 +8,7 @@ pub mod filter;
 pub mod id;
 pub mod limits;
 pub mod live;
+pub mod people;
 pub mod problem;
 pub mod stage;
 pub mod state;

@@ -40,7 +40,7 @@ codes! {
     ConfirmationRequired = "CONFIRMATION_REQUIRED", 400, "This needs a confirmation";
     Unauthenticated = "UNAUTHENTICATED", 401, "Please sign in";
     WrongCredentials = "WRONG_CREDENTIALS", 401, "E-mail or password is wrong";
-    SetupLinkInvalid = "SETUP_LINK_INVALID", 403, "This setup link does not work";
+    SetupLinkInvalid = "SETUP_LINK_INVALID", 403, "This link does not work";
     CrossSite = "CROSS_SITE", 403, "The request came from another site";
     Forbidden = "FORBIDDEN", 403, "You may not do this";
     MethodNotAllowed = "METHOD_NOT_ALLOWED", 405, "This address does not take this method";

@@ -8,6 +8,9 @@ use tokio_util::sync::CancellationToken;
 
 const RECLAIM_EVERY: Duration = Duration::from_secs(1);
 const FOLD_EVERY: Duration = Duration::from_secs(1);
+/// A row of the audit log stands in its chain this soon.
+const CHAIN_EVERY: Duration = Duration::from_millis(500);
+const CHAIN_BATCH: u32 = 1_000;
 const PING_EVERY: Duration = Duration::from_secs(30);
 const UNITS_EVERY: Duration = Duration::from_secs(2);
 const PRUNE_EVERY: Duration = Duration::from_secs(3_600);
@@ -28,6 +31,7 @@ pub async fn watchdog(engine: Arc<Engine>, shutdown: CancellationToken) {
                 store.sweep_units(UNITS_BATCH).await.map(drop)
             }),
             every(FOLD_EVERY, "folding counters", || store.fold_counters()),
+            every(CHAIN_EVERY, "chaining the audit log", || chain_audit(&engine)),
             every(PING_EVERY, "asking the database's time", || store.ping()),
             every(PRUNE_EVERY, "removing old sessions", || async { store.prune_sessions().await.map(drop) }),
         )
@@ -36,6 +40,11 @@ pub async fn watchdog(engine: Arc<Engine>, shutdown: CancellationToken) {
         _ = chores => {}
         () = shutdown.cancelled() => {}
     }
+}
+
+async fn chain_audit(engine: &Engine) -> StoreResult<()> {
+    while engine.store().chain_audit(CHAIN_BATCH).await? >= u64::from(CHAIN_BATCH) {}
+    Ok(())
 }
 
 async fn reclaim(engine: &Engine) -> StoreResult<()> {

@@ -1,18 +1,20 @@
 //! Signing in and setting up, as the dashboard's [`Gate`].
 
-use super::{password, setup, throttle::Throttle};
+use super::{new_secrets, once, password, session_store, setup, throttle::Throttle};
 use crate::secret;
 use async_trait::async_trait;
-use leasehold_app::ssr::{Gate, SetupForm};
+use leasehold_app::ssr::{ChosenPassword, Gate, Invited, PasswordChange, SetupForm};
 use leasehold_queue::{
-    Engine,
-    engine::{SetupRequest, normalise_email},
+    Engine, Scope,
+    engine::{KeyRequest, SetupRequest, checked_text, normalise_email},
+    people::{LinkOwner, NO_PASSWORD},
 };
 use leasehold_types::{
-    Problem, ProblemCode,
-    view::{Tenant, User},
+    Problem, ProblemCode, Role, TenantId, UserId,
+    view::{ApiKey, Tenant, User},
 };
 use std::{net::IpAddr, sync::Arc, time::Duration};
+use tower_sessions::session::Id;
 
 const WINDOW: Duration = Duration::from_secs(15 * 60);
 const PER_ACCOUNT: u32 = 10;
@@ -48,8 +50,18 @@ impl Gate for PasswordGate {
             Some(email) => self.engine.store().credentials(email).await?,
             None => None,
         };
+        // Invited, but no password chosen: like nobody.
+        let known = known.filter(|(_, hash)| hash != NO_PASSWORD);
         let (user, hash) = known.map_or((None, None), |(user, hash)| (Some(user), Some(hash)));
-        let right = password::verify(password, hash).await?;
+        let right = match password::verify(password, hash).await {
+            Ok(right) => right,
+            Err(unchecked) => {
+                // Nobody guessed anything: who was sent away in a crowd keeps their attempts.
+                self.accounts.forgive(&account);
+                address.iter().for_each(|address| self.addresses.forgive(address));
+                return Err(unchecked);
+            }
+        };
         let Some(user) = user.filter(|_| right) else {
             tracing::info!(?from, "a sign-in failed");
             return Err(Problem::new(ProblemCode::WrongCredentials, "E-mail or password is wrong."));
@@ -77,6 +89,78 @@ impl Gate for PasswordGate {
             tenant_name: form.tenant_name,
         };
         self.engine.set_up(request).await
+    }
+
+    async fn make_key(&self, scope: &Scope, request: KeyRequest) -> Result<(ApiKey, String), Problem> {
+        new_secrets::key(&self.engine, scope, request).await
+    }
+
+    async fn invite(
+        &self,
+        scope: &Scope,
+        tenant: TenantId,
+        email: &str,
+        role: Role,
+    ) -> Result<Invited, Problem> {
+        let (link, path) = new_secrets::link(&self.engine)?;
+        let joined = self.engine.add_member(scope, tenant, email, role, link).await?;
+        Ok(Invited { user: joined.user, link: joined.needs_link.then_some(path) })
+    }
+
+    async fn password_link(&self, scope: &Scope, user: UserId) -> Result<Invited, Problem> {
+        let (link, path) = new_secrets::link(&self.engine)?;
+        let user = self.engine.offer_password_link(scope, user, link).await?;
+        Ok(Invited { user, link: Some(path) })
+    }
+
+    async fn link_owner(&self, token: &str) -> Result<LinkOwner, Problem> {
+        let found = self.engine.store().link_owner(&secret::sha256_hex(token)).await?;
+        found.ok_or_else(|| {
+            let detail = "This link was used, has expired or was replaced by a newer one. Ask for a new one.";
+            Problem::new(ProblemCode::SetupLinkInvalid, detail)
+        })
+    }
+
+    async fn choose_password(&self, form: ChosenPassword, origin: Option<String>) -> Result<User, Problem> {
+        // First the cheap refusals: nobody without a valid link makes us hash.
+        self.link_owner(&form.token).await?;
+        let name = form.name.as_deref().map(|name| checked_text("name", name)).transpose()?;
+        let password_hash = password::hash(&form.password).await?;
+        let token_hash = secret::sha256_hex(&form.token);
+        let chosen =
+            self.engine.store().choose_password(&token_hash, name.as_deref(), &password_hash, origin);
+        Ok(chosen.await?)
+    }
+
+    async fn change_password(&self, change: PasswordChange<'_>) -> Result<(), Problem> {
+        let PasswordChange { scope, user, session, old, new } = change;
+        password::check(new).map_err(|problem| Problem::invalid("new_password", problem.detail))?;
+        // A browser left open must not become a place to guess at.
+        let account = secret::sha256_hex(&user.email);
+        self.accounts.begin(&account).map_err(too_many)?;
+        let stored = self.engine.store().credentials(&user.email).await?.map(|(_, hash)| hash);
+        if !password::verify(old, stored.filter(|hash| hash != NO_PASSWORD)).await? {
+            return Err(Problem::invalid("old_password", "This is not your password. Nothing was changed."));
+        }
+        self.accounts.clear(&account);
+        let hash = password::hash(new).await?;
+        Ok(self
+            .engine
+            .store()
+            .change_password(scope, user.id, &hash, &session_store::id_hash(session))
+            .await?)
+    }
+
+    fn session_hash(&self, session: &Id) -> String {
+        session_store::id_hash(session)
+    }
+
+    fn seal(&self, text: &str) -> Result<(String, String), Problem> {
+        once::seal(text)
+    }
+
+    fn unseal(&self, key: &str, sealed: &str) -> Option<String> {
+        once::unseal(key, sealed)
     }
 }
 

@@ -10,13 +10,13 @@ use axum::{
     response::{IntoResponse, Redirect, Response},
 };
 use leasehold_app::ssr::{CurrentUser, Flash, SESSION_FLASH, SESSION_USER};
-use leasehold_queue::{Actor, Engine, Permission, Reach, Scope};
+use leasehold_queue::{Actor, Engine, Permission, Reach, Scope, engine::SESSION_SEEN};
 use leasehold_types::{Problem, ProblemCode, Timestamp, UserId, view::User};
 use std::{fmt::Write, net::IpAddr, sync::Arc, time::Duration};
 use tower_sessions::{Expiry, Session, SessionManagerLayer, cookie::SameSite};
 
 /// When the session was last written only because it was used.
-const SEEN: &str = "seen";
+const SEEN: &str = SESSION_SEEN;
 /// Writing at every request would cost more than it says.
 const SEEN_EVERY: Duration = Duration::from_secs(300);
 
@@ -125,7 +125,7 @@ pub async fn guard(State(engine): State<Arc<Engine>>, request: Request, next: Ne
 }
 
 fn is_guarded(path: &str) -> bool {
-    ["/t", "/admin", "/tenants"]
+    ["/t", "/admin", "/tenants", "/account"]
         .iter()
         .any(|area| path.strip_prefix(area).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
 }

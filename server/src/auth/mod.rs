@@ -3,6 +3,8 @@
 pub mod api_key;
 mod gate;
 pub mod middleware;
+pub mod new_secrets;
+mod once;
 pub mod password;
 pub mod session_store;
 pub mod setup;

@@ -8,7 +8,13 @@ use std::sync::LazyLock;
 use tokio::sync::Semaphore;
 
 /// Each hash takes 19 MiB and a core; more at once would let sign-ins starve the rest of the server.
-static SLOTS: LazyLock<Semaphore> = LazyLock::new(|| Semaphore::new(4));
+static SLOTS: LazyLock<Semaphore> = LazyLock::new(|| Semaphore::new(AT_WORK));
+const AT_WORK: usize = 4;
+/// Who comes when so many are waiting is better told at once to come back.
+static PLACES: LazyLock<Semaphore> = LazyLock::new(|| Semaphore::new(AT_WORK + WAITING));
+const WAITING: usize = 60;
+/// By then the queue has gone by.
+const COME_BACK_SECONDS: u32 = 3;
 
 /// Verified when there is no such account, so that the answer takes as long as for one that exists.
 const NOBODY: &str =
@@ -25,15 +31,25 @@ fn hasher() -> Result<Argon2<'static>, Problem> {
 
 /// What a new password must be like; the message belongs to the field `password`.
 pub fn check(password: &str) -> Result<(), Problem> {
-    let length = password.chars().count();
+    let length = password.chars().take(LONGEST + 1).count();
     if length < SHORTEST {
         let message = format!("Please use at least {SHORTEST} characters; a few words in a row do well.");
+        return Err(Problem::invalid("password", message));
+    }
+    if is_one_character(password) {
+        let message = "Please use more than one character over and over; a few words in a row do well.";
         return Err(Problem::invalid("password", message));
     }
     if length > LONGEST {
         return Err(Problem::invalid("password", format!("Please use at most {LONGEST} characters.")));
     }
     Ok(())
+}
+
+/// Spaces do not count: ten of them are no password.
+fn is_one_character(password: &str) -> bool {
+    let mut seen = password.chars().filter(|c| !c.is_whitespace());
+    seen.next().is_none_or(|first| seen.all(|c| c == first))
 }
 
 pub async fn hash(password: &str) -> Result<String, Problem> {
@@ -44,7 +60,7 @@ pub async fn hash(password: &str) -> Result<String, Problem> {
 
 /// Whether the password fits the stored hash; without one it takes the same time and is wrong.
 pub async fn verify(password: &str, stored: Option<String>) -> Result<bool, Problem> {
-    let too_long = password.chars().count() > LONGEST;
+    let too_long = password.chars().nth(LONGEST).is_some();
     let password = if too_long { String::new() } else { password.to_owned() };
     blocking(move || {
         let exists = stored.is_some() && !too_long;
@@ -58,8 +74,14 @@ pub async fn verify(password: &str, stored: Option<String>) -> Result<bool, Prob
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
 ) -> Result<T, Problem> {
+    let _place = PLACES.try_acquire().map_err(|_| crowded())?;
     let _slot = SLOTS.acquire().await.map_err(broken)?;
     tokio::task::spawn_blocking(work).await.map_err(broken)?
+}
+
+fn crowded() -> Problem {
+    let detail = "Too many people are signing in just now. Please try again in a few seconds.";
+    Problem::new(ProblemCode::TooManyAttempts, detail).retry_after(COME_BACK_SECONDS)
 }
 
 fn broken(error: impl std::fmt::Display) -> Problem {
@@ -87,10 +109,32 @@ mod tests {
         assert!(!verify("", None).await.unwrap());
     }
 
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_crowd_is_told_to_come_back() {
+        let crowd: Vec<_> = (0..200).map(|_| tokio::spawn(verify("anything at all", None))).collect();
+        let (mut answered, mut sent_away) = (0, 0);
+        for one in crowd {
+            match one.await.unwrap() {
+                Ok(false) => answered += 1,
+                Err(problem) if problem.retry_after_seconds.is_some() => sent_away += 1,
+                other => panic!("{other:?}"),
+            }
+        }
+        assert!(answered >= AT_WORK + WAITING && sent_away > 0, "{answered} answered, {sent_away} sent away");
+    }
+
+    #[test]
+    fn one_character_over_and_over_is_no_password() {
+        for wrong in ["          ", "aaaaaaaaaaaa", "a a a a a a a a", "\u{a0}\u{a0}          "] {
+            assert!(check(wrong).is_err(), "{wrong:?}");
+        }
+        assert!(check("aaaaaaaaaaab").is_ok());
+    }
+
     #[test]
     fn short_and_endless_passwords_are_refused() {
         assert!(check("123456789").is_err());
         assert!(check("äöüäöüäöüä").is_ok());
-        assert_eq!(check(&"x".repeat(201)).unwrap_err().errors[0].field, "password");
+        assert_eq!(check(&"xy".repeat(101)).unwrap_err().errors[0].field, "password");
     }
 }

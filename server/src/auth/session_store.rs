@@ -41,12 +41,11 @@ impl SessionStore for StoredSessions {
     }
 
     async fn save(&self, record: &Record) -> Result<()> {
-        let alive = self.0.store().session(&id_hash(&record.id)).await.map_err(backend)?;
-        if alive.is_none() {
+        let alive = self.0.store().update_session(row(record, self.0.now())?).await.map_err(backend)?;
+        if !alive {
             tracing::debug!("a session ended while a request was under way; it stays ended");
-            return Ok(());
         }
-        self.0.store().save_session(row(record, self.0.now())?).await.map_err(backend)
+        Ok(())
     }
 
     async fn load(&self, id: &Id) -> Result<Option<Record>> {

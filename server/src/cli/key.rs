@@ -2,10 +2,14 @@
 //! is stored.
 
 use super::Out;
-use crate::{auth::api_key::KeyScope, config::Config, secret, store};
-use clap::{Subcommand, ValueEnum};
-use leasehold_queue::{Engine, Scope, params::NewKey};
-use leasehold_types::{KeyId, Problem, Timestamp, view::ApiKey};
+use crate::{
+    auth::{api_key::KeyScope, new_secrets},
+    config::Config,
+    store,
+};
+use clap::Subcommand;
+use leasehold_queue::{Engine, Scope, engine::KeyRequest};
+use leasehold_types::{Problem, Timestamp, view::ApiKey};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -76,30 +80,17 @@ async fn add(
     scopes: &[KeyScope],
     expires_days: Option<u32>,
 ) -> Result<Value, Problem> {
-    if name.trim().is_empty() || name.chars().count() > 100 || name.chars().any(char::is_control) {
-        return Err(Problem::invalid("name", "Please say in up to 100 plain characters what it is for."));
-    }
-    let tenant_id = match tenant {
+    let tenant = match tenant {
         Some(slug) => Some(engine.tenant(scope, slug).await?.id),
-        None if scopes.contains(&KeyScope::Worker) => {
-            return Err(Problem::invalid("scopes", "A worker works for one tenant; please name it."));
-        }
         None => None,
     };
-    let (prefix, hidden) = (secret::random_hex::<6>()?, secret::random_token()?);
     let expires_at =
         expires_days.map(|days| engine.now().plus(Duration::from_secs(86_400 * u64::from(days))));
-    let key = NewKey {
-        id: KeyId(uuid::Uuid::now_v7()),
-        tenant_id,
-        name: name.trim().to_owned(),
-        prefix: prefix.clone(),
-        secret_hash: secret::sha256_hex(&hidden),
-        scopes: names(scopes),
-        expires_at,
-    };
-    let mut answer = json!(engine.store().create_key(scope, key).await?);
-    answer["key"] = json!(format!("lh_{prefix}_{hidden}"));
+    let scopes = scopes.iter().map(|scope| scope.name()).collect();
+    let request = KeyRequest { tenant, name: name.to_owned(), scopes, expires_at };
+    let (key, shown) = new_secrets::key(engine, scope, request).await?;
+    let mut answer = json!(key);
+    answer["key"] = json!(shown);
     Ok(answer)
 }
 
@@ -112,20 +103,4 @@ fn in_words(key: &ApiKey, now: Timestamp) -> String {
     };
     let used = key.last_used_at.map_or_else(|| "never used".to_owned(), |at| format!("last used {at}"));
     format!("{}  {}  {state}, {used}  {}", key.prefix, key.scopes.join(","), key.name)
-}
-
-/// In the order of their strength, each once.
-fn names(scopes: &[KeyScope]) -> Vec<String> {
-    let known = KeyScope::value_variants().iter().filter(|scope| scopes.contains(scope));
-    known.map(|scope| scope.name()).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn scopes_are_stored_once_each() {
-        assert_eq!(names(&[KeyScope::Write, KeyScope::Read, KeyScope::Write]), ["read", "write"]);
-    }
 }

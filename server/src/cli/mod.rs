@@ -1,6 +1,7 @@
 //! The command line: what can be asked for, and how answers and errors are written.
 
 mod announce;
+mod audit;
 mod bench;
 mod definition;
 mod demo;
@@ -54,6 +55,9 @@ enum Command {
     /// API keys.
     #[command(subcommand)]
     Key(key::Key),
+    /// Who did what, and whether the log of it is untouched.
+    #[command(subcommand)]
+    Audit(audit::Audit),
     /// Kinds of job.
     #[command(subcommand)]
     Definition(definition::Kind),
@@ -127,6 +131,7 @@ fn run(command: Command, db: Option<String>, out: Out) -> Result<(), Problem> {
             Command::Tenant(tenant) => tenant.run(config, out).await,
             Command::User(user) => user.run(config, out).await,
             Command::Key(key) => key.run(config, out).await,
+            Command::Audit(audit) => audit.run(config, out).await,
             Command::Definition(kind) => kind.run(config, out).await,
             Command::Provider(provider) => provider.run(config, out).await,
             Command::Bench(bench) => bench.run(out).await,

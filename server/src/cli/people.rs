@@ -1,10 +1,14 @@
 //! `leasehold tenant add`, `leasehold tenant limit` and `leasehold user add`.
 
 use super::{Out, failed};
-use crate::{auth::password, config::Config, store};
+use crate::{
+    auth::{new_secrets, password},
+    config::Config,
+    store,
+};
 use clap::{Args, Subcommand, ValueEnum};
-use leasehold_queue::{Engine, Scope};
-use leasehold_types::{Problem, Role, TenantId, TenantLimits};
+use leasehold_queue::{Engine, Scope, engine::normalise_email};
+use leasehold_types::{Problem, Role, TenantId, TenantLimits, UserId, people::Account};
 use serde_json::json;
 use std::io::BufRead;
 
@@ -118,20 +122,98 @@ pub enum User {
         #[arg(long, required = true)]
         password_stdin: bool,
     },
+    /// Let somebody into a tenant; who has no account yet gets a link to choose a password.
+    Invite {
+        email: String,
+        #[arg(long)]
+        role: MemberRole,
+        /// The tenant's slug.
+        #[arg(long, value_name = "SLUG")]
+        tenant: String,
+    },
+    /// Make a link with which somebody chooses a new password. It works once, for three days.
+    ResetPassword { email: String },
+    /// Sign somebody out everywhere and let them in no more.
+    Disable { email: String },
+    /// Let somebody in again who was disabled.
+    Enable { email: String },
+    /// Everybody with an account.
+    List,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum MemberRole {
+    /// Everything in the tenant.
+    Admin,
+    /// Looks, with secrets masked.
+    Viewer,
 }
 
 impl User {
     pub async fn run(self, config: Config, out: Out) -> Result<(), Problem> {
-        let Self::Add { email, role, tenant, password_stdin: _ } = self;
         let scope = Scope::system("cli");
         let engine = store::engine(&config).await?;
-        let membership = membership(&engine, &scope, role, tenant.as_deref()).await?;
-        let password_hash = password::hash(&first_line()?).await?;
-        let super_admin = role == UserRole::SuperAdmin;
-        let user = engine.create_user(&scope, &email, password_hash, super_admin, membership).await?;
-        out.say(&format!("{} may sign in now.", user.email), &json!(user));
+        match self {
+            Self::Add { email, role, tenant, password_stdin: _ } => {
+                let membership = membership(&engine, &scope, role, tenant.as_deref()).await?;
+                let password_hash = password::hash(&first_line()?).await?;
+                let super_admin = role == UserRole::SuperAdmin;
+                let user = engine.create_user(&scope, &email, password_hash, super_admin, membership).await?;
+                out.say(&format!("{} may sign in now.", user.email), &json!(user));
+            }
+            Self::Invite { email, role, tenant } => {
+                let role = if role == MemberRole::Admin { Role::Admin } else { Role::Viewer };
+                let tenant = engine.tenant(&scope, &tenant).await?;
+                let (link, path) = new_secrets::link(&engine)?;
+                let joined = engine.add_member(&scope, tenant.id, &email, role, link).await?;
+                say_link(out, &joined.user, joined.needs_link.then_some(path));
+            }
+            Self::ResetPassword { email } => {
+                let (link, path) = new_secrets::link(&engine)?;
+                let user = engine.offer_password_link(&scope, account(&engine, &scope, &email).await?, link);
+                say_link(out, &user.await?, Some(path));
+            }
+            Self::Disable { email } => {
+                engine.set_disabled(&scope, account(&engine, &scope, &email).await?, true).await?;
+                out.say(&format!("{email} is signed out and cannot sign in."), &json!({"disabled": true}));
+            }
+            Self::Enable { email } => {
+                engine.set_disabled(&scope, account(&engine, &scope, &email).await?, false).await?;
+                out.say(&format!("{email} may sign in again."), &json!({"disabled": false}));
+            }
+            Self::List => {
+                let accounts = engine.accounts(&scope).await?;
+                let lines: Vec<_> = accounts.iter().map(account_in_words).collect();
+                out.say(&lines.join("\n"), &json!(accounts));
+            }
+        }
         Ok(())
     }
+}
+
+/// The path only: which address this server is reached under, its people know.
+fn say_link(out: Out, user: &leasehold_types::view::User, path: Option<String>) {
+    let text = match &path {
+        Some(path) => format!("{} chooses a password at this server's {path}", user.email),
+        None => format!("{} has a password and may come in at once.", user.email),
+    };
+    out.say(&text, &json!({"user": user, "path": path}));
+}
+
+async fn account(engine: &Engine, scope: &Scope, email: &str) -> Result<UserId, Problem> {
+    let email = normalise_email(email)?;
+    let found = engine.accounts(scope).await?.into_iter().find(|account| account.user.email == email);
+    found.map(|account| account.user.id).ok_or_else(|| Problem::not_found("This user"))
+}
+
+fn account_in_words(account: &Account) -> String {
+    let state = match (account.disabled_at, account.invited) {
+        (Some(at), _) => format!("disabled {at}"),
+        (None, true) => "invited".to_owned(),
+        (None, false) => "active".to_owned(),
+    };
+    let role = if account.user.super_admin { "super-admin" } else { "" };
+    format!("{}  {state}  {role}  {}", account.user.email, account.tenants.join(","))
 }
 
 async fn membership(

@@ -23,11 +23,18 @@ enum Need {
 const PAGES: &[(&str, Need, &str)] = &[
     ("/login", Need::Nothing, "/login"),
     ("/setup", Need::Nothing, "/setup"),
+    ("/invite", Need::Nothing, "/invite"),
+    ("/account", Need::SignIn, "/account"),
     ("/tenants", Need::SignIn, "/tenants"),
     ("/t/{slug}", Need::View, "/t/acme"),
     ("/t/{slug}/jobs", Need::View, "/t/acme/jobs"),
     ("/t/{slug}/jobs/new", Need::Operate, "/t/acme/jobs/new"),
     ("/t/{slug}/jobs/{number}", Need::View, "/t/acme/jobs/{job}"),
+    ("/t/{slug}/settings", Need::View, "/t/acme/settings"),
+    ("/t/{slug}/settings/audit", Need::Operate, "/t/acme/settings/audit"),
+    ("/admin/users", Need::Govern, "/admin/users"),
+    ("/admin/tenants", Need::Govern, "/admin/tenants"),
+    ("/admin/audit", Need::Govern, "/admin/audit"),
     ("/admin/workers", Need::Govern, "/admin/workers"),
 ];
 
@@ -79,10 +86,10 @@ fn try_one(cast: &Cast, need: Need, address: &str, role: Role) -> Option<String>
     headers.push(("accept", "text/html"));
     let answer = cast.server.get(address, &headers);
     let signed_in = !matches!(role, Role::Anonymous | Role::Revoked | Role::Worker);
-    // A setup link without its token says so.
+    // A link without its token says so.
     let right = if may(need, role) {
         answer.status == 200
-            || (address == "/setup" && answer.status == 403)
+            || (matches!(address, "/setup" | "/invite") && answer.status == 403)
             || answer.status == 303 && need == Need::Nothing
     } else if need == Need::Operate && role == Role::Viewer {
         answer.status == 403

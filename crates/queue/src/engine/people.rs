@@ -106,7 +106,8 @@ fn slugify(name: &str) -> String {
     slug.trim_end_matches('-').to_owned()
 }
 
-fn text(field: &str, value: &str) -> Result<String, Problem> {
+/// One line of plain text.
+pub fn text(field: &str, value: &str) -> Result<String, Problem> {
     let value = value.trim();
     if value.is_empty() {
         return Err(Problem::invalid(field, "Please fill this in."));

@@ -1,0 +1,117 @@
+//! All tenants with their limits, and the installation's own keys; for super-admins.
+
+use super::{asked, page};
+use crate::{
+    components::{
+        form::{Field, TextField},
+        layout::{Frame, Here, Layout, PageHead},
+    },
+    people::lists::{Keys, NewKey, ShownOnce, waiting_secret},
+    ssr::{self, Flash},
+};
+use leasehold_types::{Problem, view::Tenant};
+use leptos::prelude::*;
+
+const SCOPES: [(&str, &str); 3] = [
+    ("read", "read: look at every tenant's jobs"),
+    ("write", "write: enqueue, cancel, retry everywhere"),
+    ("admin", "admin: govern the installation"),
+];
+
+#[component]
+pub fn AdminTenantsPage() -> impl IntoView {
+    let once = asked("once");
+    page(
+        async move {
+            let (_, scope) = ssr::governing()?;
+            let frame = Frame::outside().await?;
+            let mut keys = ssr::door().engine.keys(&scope).await?;
+            keys.retain(|key| key.tenant_id.is_none());
+            let secret = waiting_secret(&frame.flash, &once);
+            Ok::<_, Problem>((frame, keys, secret))
+        },
+        |(frame, keys, secret)| {
+            let (now, flash) = (frame.now, frame.flash.clone());
+            let new_tenant = new_tenant(&flash);
+            let rows = frame.tenants.clone().into_iter().map(tenant_row).collect_view();
+            view! {
+                <Layout frame here=Here::AllTenants title="All tenants">
+                    <PageHead title="All tenants" />
+                    <ShownOnce secret />
+                    <div class="column">
+                        <section class="card">
+                            <ul class="rows people">{rows}</ul>
+                            {new_tenant}
+                        </section>
+                        <section class="card" aria-labelledby="keys">
+                            <h2 id="keys">"Keys of the installation"</h2>
+                            <p class="hint">
+                                "They reach every tenant, or the one named in the header " <code>"X-Tenant"</code> "."
+                            </p>
+                            <Keys keys now revoke=Some(("/do/revoke_installation_key", String::new())) />
+                            <NewKey
+                                action="/do/create_installation_key"
+                                slug=String::new()
+                                flash=flash.clone()
+                                scopes=SCOPES.to_vec()
+                            />
+                        </section>
+                    </div>
+                </Layout>
+            }
+            .into_any()
+        },
+    )
+}
+
+fn new_tenant(flash: &Flash) -> impl IntoView + use<> {
+    let field = |id: &str, label: &str| Field::new(id, label).error(flash.error(id));
+    view! {
+        <form class="form inline-form" method="post" action="/do/add_tenant">
+            <TextField field=field("name", "Name") name="name" value=flash.value("name") />
+            <TextField field=field("slug", "Part of addresses").optional() name="slug" value=flash.value("slug") />
+            <button class="button button-primary" type="submit">"Make a tenant"</button>
+        </form>
+    }
+}
+
+fn tenant_row(tenant: Tenant) -> impl IntoView {
+    let limits = tenant.limits;
+    let slug = tenant.slug.clone();
+    let field = |name: &'static str, label: &'static str, value: Option<i64>| {
+        let value = value.map(|n| n.to_string()).unwrap_or_default();
+        view! { <TextField field=Field::new(format!("{name}-{slug}"), label).optional() name=name value /> }
+    };
+    let fields = view! {
+        {field("max_queued", "Jobs waiting", limits.max_queued)}
+        {field("max_in_flight", "Jobs running", limits.max_in_flight)}
+        {field("submits_per_minute", "Coming in per minute", limits.submits_per_minute)}
+    };
+    let set = [limits.max_queued, limits.max_in_flight, limits.submits_per_minute].iter().flatten().count();
+    let said = match set {
+        0 => "no limits".to_owned(),
+        1 => "1 limit".to_owned(),
+        n => format!("{n} limits"),
+    };
+    view! {
+        <li class="row person">
+            <div class="row-main">
+                <a class="row-title" href=format!("/t/{}/settings", tenant.slug)>{tenant.name.clone()}</a>
+                <span class="muted row-note">{tenant.slug.clone()} " · " {said}</span>
+            </div>
+            <span></span>
+            <div class="person-actions">
+                <details class="pop pop-right">
+                    <summary class="button button-small">
+                        "Limits" <span class="visually-hidden">{format!(" of {}", tenant.name)}</span>
+                    </summary>
+                    <form class="pop-panel pop-form" method="post" action="/do/limit_tenant">
+                        <input type="hidden" name="slug" value=tenant.slug.clone() />
+                        {fields}
+                        <button class="button button-primary" type="submit">"Save limits"</button>
+                    </form>
+                </details>
+            </div>
+        </li>
+    }
+}

@@ -1,0 +1,89 @@
+//! Behind an invitation, or a link for a lost password: choosing one.
+
+use super::{asked, page};
+use crate::{
+    components::{
+        form::{Field, TextField},
+        icon::{self, Brand, Icon},
+        notice::FlashMessage,
+    },
+    ssr::{self, Flash},
+};
+use leasehold_types::{Problem, ProblemCode, view::User};
+use leptos::prelude::*;
+use leptos_meta::Title;
+
+#[component]
+pub fn InvitePage() -> impl IntoView {
+    let token = asked("token");
+    let to_check = token.clone();
+    page(
+        async move {
+            let owner = match ssr::door().gate.link_owner(&to_check).await {
+                Ok(owner) => Ok((owner.user, owner.invited)),
+                // Its own page, not the general one: what to do next is different.
+                Err(problem) if problem.code == ProblemCode::SetupLinkInvalid => Err(problem),
+                Err(other) => return Err(other),
+            };
+            Ok((owner, ssr::flash()))
+        },
+        move |(owner, flash)| {
+            let content = match owner {
+                Ok((user, invited)) => form(flash, token, user, invited).into_any(),
+                Err(problem) => over(&problem).into_any(),
+            };
+            view! {
+                <Title text="Choose a password · Leasehold" />
+                <main class="lone" id="content">
+                    <Brand />
+                    {content}
+                </main>
+            }
+            .into_any()
+        },
+    )
+}
+
+fn form(flash: Flash, token: String, user: User, invited: bool) -> impl IntoView {
+    let field = |name: &str, label: &str| Field::new(name, label).error(flash.error(name));
+    let title = if invited { "Welcome to Leasehold" } else { "Choose a new password" };
+    let name = invited.then(|| {
+        let typed = flash.value("name");
+        view! { <TextField field=field("name", "Your name") name="name" value=typed autocomplete="name" autofocus=true /> }
+    });
+    view! {
+        <div class="card lone-card">
+            <h1>{title}</h1>
+            <p class="muted breakable">{format!("You will sign in as {}.", user.email)}</p>
+            <FlashMessage flash=flash.clone() />
+            <form class="form" method="post" action="/do/choose_password">
+                <input type="hidden" name="token" value=token />
+                // For password managers: whose password this is.
+                <input type="hidden" name="username" value=user.email.clone() autocomplete="username" disabled />
+                {name}
+                <TextField
+                    field=field("password", "Password").hint("At least 10 characters.")
+                    name="password"
+                    kind="password"
+                    autocomplete="new-password"
+                    autofocus=!invited
+                    min_length=10
+                />
+                <button class="button button-primary button-block" type="submit">"Save and sign in"</button>
+            </form>
+        </div>
+    }
+}
+
+fn over(problem: &Problem) -> impl IntoView + use<> {
+    ssr::say_status(problem);
+    view! {
+        <div class="card lone-card lone-message">
+            <Icon d=icon::LINK />
+            <h1>"This link does not work"</h1>
+            <p>{problem.detail.clone()}</p>
+            <p class="muted">"A link works once and for three days. If you have a password already, sign in."</p>
+            <a class="button" href="/login">"Sign in"</a>
+        </div>
+    }
+}

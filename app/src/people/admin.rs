@@ -1,0 +1,87 @@
+//! The forms of super-admins: tenants, their limits, and everybody's accounts.
+
+use super::members::{LINK, parsed};
+use crate::ssr::{self, Flash, flash_and_redirect, refuse, show_once};
+use leasehold_types::{Problem, TenantLimits};
+use leptos::prelude::*;
+
+const USERS: &str = "/admin/users";
+const TENANTS: &str = "/admin/tenants";
+
+#[server(prefix = "/do", endpoint = "add_tenant")]
+pub async fn add_tenant(
+    #[server(default)] name: String,
+    #[server(default)] slug: String,
+) -> Result<(), ServerFnError> {
+    let (_, scope) = ssr::governing().map_err(refuse)?;
+    let chosen = Some(slug.trim()).filter(|slug| !slug.is_empty());
+    let flash = match ssr::door().engine.create_tenant(&scope, &name, chosen).await {
+        Ok(tenant) => Flash::notice(format!("Tenant “{}” is there, as {}.", tenant.name, tenant.slug)),
+        Err(problem) => Flash::problem(problem, &[("name", &name), ("slug", &slug)]),
+    };
+    flash_and_redirect(flash, TENANTS).await.map_err(refuse)
+}
+
+#[server(prefix = "/do", endpoint = "limit_tenant")]
+pub async fn limit_tenant(
+    slug: String,
+    #[server(default)] max_queued: String,
+    #[server(default)] submits_per_minute: String,
+    #[server(default)] max_in_flight: String,
+) -> Result<(), ServerFnError> {
+    let (_, scope) = ssr::governing().map_err(refuse)?;
+    let change = async {
+        let limits = TenantLimits {
+            max_queued: number("max_queued", &max_queued)?,
+            submits_per_minute: number("submits_per_minute", &submits_per_minute)?,
+            max_in_flight: number("max_in_flight", &max_in_flight)?,
+        };
+        let engine = ssr::door().engine;
+        let tenant = engine.tenant(&scope, &slug).await?;
+        engine.set_tenant_limits(&scope, tenant.id, limits).await
+    };
+    let flash = match change.await {
+        Ok(()) => Flash::notice(format!("The limits of {slug} are saved.")),
+        Err(problem) => Flash::problem(problem, &[]),
+    };
+    flash_and_redirect(flash, TENANTS).await.map_err(refuse)
+}
+
+/// Nothing typed is no limit.
+fn number(field: &str, typed: &str) -> Result<Option<i64>, Problem> {
+    match typed.trim() {
+        "" => Ok(None),
+        text => text
+            .parse()
+            .map(Some)
+            .map_err(|_| Problem::invalid(field, "Please use whole numbers for limits.")),
+    }
+}
+
+#[server(prefix = "/do", endpoint = "set_disabled")]
+pub async fn set_disabled(user: String, #[server(default)] disabled: String) -> Result<(), ServerFnError> {
+    let (_, scope) = ssr::governing().map_err(refuse)?;
+    let disabled = disabled == "yes";
+    let change = async { ssr::door().engine.set_disabled(&scope, parsed(&user)?, disabled).await };
+    let flash = match change.await {
+        Ok(()) if disabled => Flash::notice("They are signed out everywhere and cannot sign in any more."),
+        Ok(()) => Flash::notice("They may sign in again."),
+        Err(problem) => Flash::problem(problem, &[]),
+    };
+    flash_and_redirect(flash, USERS).await.map_err(refuse)
+}
+
+#[server(prefix = "/do", endpoint = "reset_password")]
+pub async fn reset_password(user: String) -> Result<(), ServerFnError> {
+    let (_, scope) = ssr::governing().map_err(refuse)?;
+    let offer = async { ssr::door().gate.password_link(&scope, parsed(&user)?).await };
+    let answer = match offer.await {
+        Ok(invited) => {
+            let (notice, link) =
+                (format!("A link for {} is made.", invited.user.email), invited.link.unwrap_or_default());
+            show_once(notice, LINK, &link, USERS).await
+        }
+        Err(problem) => flash_and_redirect(Flash::problem(problem, &[]), USERS).await,
+    };
+    answer.map_err(refuse)
+}

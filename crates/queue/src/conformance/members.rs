@@ -1,0 +1,190 @@
+//! Members, the links they choose a password with, accounts and sessions.
+
+use super::bench::{Bench, NOW, code_of};
+use crate::{
+    params::{NewUser, SessionRow},
+    people::{EndSessions, Joined, NewMember, PasswordLink},
+    scope::Scope,
+};
+use leasehold_types::{JobStatus, Role, TenantId, UserId};
+use serde_json::json;
+
+fn link(token: &str) -> PasswordLink {
+    PasswordLink { token_hash: token.into(), expires_at: NOW.plus_secs(3_600) }
+}
+
+async fn invite(b: &Bench, scope: &Scope, tenant: TenantId, email: &str, role: Role) -> Joined {
+    let token = format!("link of {email}");
+    let member = NewMember { tenant, email: email.into(), role, link: link(&token) };
+    b.store.add_member(scope, member).await.unwrap()
+}
+
+async fn user(b: &Bench, email: &str, super_admin: bool, membership: Option<(TenantId, Role)>) -> UserId {
+    let new = NewUser {
+        email: email.into(),
+        name: "Someone".into(),
+        password_hash: "hash".into(),
+        super_admin,
+        membership,
+    };
+    b.store.create_user(&Scope::system("test"), new).await.unwrap().id
+}
+
+async fn session(b: &Bench, id: &str, user: UserId) {
+    let expires_at = NOW.plus_secs(3_600);
+    let row =
+        SessionRow { id_hash: id.into(), user_id: Some(user), data: json!({"agent": "Lynx"}), expires_at };
+    b.store.save_session(row).await.unwrap();
+}
+
+pub async fn somebody_new_is_invited(b: Bench) {
+    let joined = invite(&b, &b.ann(), b.a, "eve@example.org", Role::Viewer).await;
+    assert!(joined.needs_link);
+    let members = b.store.members(&b.ann(), b.a).await.unwrap();
+    assert_eq!(members.len(), 1);
+    assert_eq!((members[0].role, members[0].invited, members[0].joined_at), (Role::Viewer, true, NOW));
+    let owner = b.store.link_owner("link of eve@example.org").await.unwrap().unwrap();
+    assert!(owner.invited && owner.user == joined.user);
+    let made = b.store.choose_password("link of eve@example.org", Some("Eve"), "fresh", None).await.unwrap();
+    assert_eq!(made.name, "Eve");
+    let (_, hash) = b.store.credentials("eve@example.org").await.unwrap().unwrap();
+    assert_eq!(hash, "fresh");
+    assert!(!b.store.members(&b.ann(), b.a).await.unwrap()[0].invited);
+    let again = b.store.choose_password("link of eve@example.org", None, "other", None).await;
+    assert_eq!(code_of(again), "SETUP_LINK_INVALID");
+}
+
+pub async fn somebody_with_an_account_just_joins(b: Bench) {
+    user(&b, "eve@example.org", false, Some((b.b, Role::Admin))).await;
+    let joined = invite(&b, &b.ann(), b.a, "eve@example.org", Role::Admin).await;
+    assert!(!joined.needs_link);
+    assert!(b.store.link_owner("link of eve@example.org").await.unwrap().is_none());
+    assert_eq!(b.store.memberships(joined.user.id).await.unwrap().len(), 2);
+    let again =
+        NewMember { tenant: b.a, email: "eve@example.org".into(), role: Role::Viewer, link: link("x") };
+    assert_eq!(code_of(b.store.add_member(&b.ann(), again).await), "ALREADY_EXISTS");
+}
+
+pub async fn one_tenants_link_opens_no_other_tenant(b: Bench) {
+    let eve = invite(&b, &b.ann(), b.a, "eve@example.org", Role::Viewer).await.user.id;
+    let theirs =
+        NewMember { tenant: b.b, email: "eve@example.org".into(), role: Role::Viewer, link: link("b") };
+    assert_eq!(code_of(b.store.add_member(&b.bob(), theirs.clone()).await), "ALREADY_EXISTS");
+    assert_eq!(code_of(b.store.offer_password_link(&b.bob(), eve, link("b")).await), "NOT_FOUND");
+    b.store.add_member(&Scope::system("test"), theirs).await.unwrap();
+    assert_eq!(code_of(b.store.offer_password_link(&b.ann(), eve, link("c")).await), "NOT_FOUND");
+    assert!(b.store.link_owner("link of eve@example.org").await.unwrap().is_none(), "replaced");
+}
+
+pub async fn an_admin_cannot_reset_a_password(b: Bench) {
+    let eve = user(&b, "eve@example.org", false, Some((b.a, Role::Viewer))).await;
+    assert_eq!(code_of(b.store.offer_password_link(&b.ann(), eve, link("x")).await), "NOT_FOUND");
+    b.store.offer_password_link(&Scope::system("test"), eve, link("x")).await.unwrap();
+    assert!(!b.store.link_owner("x").await.unwrap().unwrap().invited);
+    b.wait(3_600);
+    assert!(b.store.link_owner("x").await.unwrap().is_none(), "expired");
+    assert_eq!(code_of(b.store.choose_password("x", None, "h", None).await), "SETUP_LINK_INVALID");
+}
+
+pub async fn foreign_members_are_not_found(b: Bench) {
+    let eve = user(&b, "eve@example.org", false, Some((b.a, Role::Viewer))).await;
+    assert_eq!(code_of(b.store.members(&b.bob(), b.a).await), "NOT_FOUND");
+    assert_eq!(code_of(b.store.set_role(&b.bob(), b.a, eve, Role::Admin, true).await), "NOT_FOUND");
+    assert_eq!(code_of(b.store.remove_member(&b.bob(), b.a, eve, true).await), "NOT_FOUND");
+    assert_eq!(code_of(b.store.set_role(&b.bob(), b.b, eve, Role::Admin, true).await), "NOT_FOUND");
+    let theirs = NewMember { tenant: b.a, email: "x@example.org".into(), role: Role::Admin, link: link("x") };
+    assert_eq!(code_of(b.store.add_member(&b.bob(), theirs).await), "NOT_FOUND");
+    assert!(b.store.credentials("x@example.org").await.unwrap().is_none(), "nothing half-written");
+}
+
+pub async fn the_last_admin_does_not_leave_by_accident(b: Bench) {
+    let eve = user(&b, "eve@example.org", false, Some((b.a, Role::Admin))).await;
+    let step_down = async || b.store.set_role(&b.ann(), b.a, eve, Role::Viewer, false).await;
+    assert_eq!(code_of(step_down().await), "CONFIRMATION_REQUIRED");
+    assert_eq!(code_of(b.store.remove_member(&b.ann(), b.a, eve, false).await), "CONFIRMATION_REQUIRED");
+    let other = user(&b, "joe@example.org", false, Some((b.a, Role::Admin))).await;
+    b.store.set_disabled(&Scope::system("test"), other, true).await.unwrap();
+    assert_eq!(code_of(step_down().await), "CONFIRMATION_REQUIRED", "a disabled admin is none");
+    b.store.set_disabled(&Scope::system("test"), other, false).await.unwrap();
+    step_down().await.unwrap();
+    b.store.remove_member(&b.ann(), b.a, other, true).await.unwrap();
+    let members = b.store.members(&b.ann(), b.a).await.unwrap();
+    assert_eq!(members.iter().map(|m| m.role).collect::<Vec<_>>(), [Role::Viewer]);
+}
+
+pub async fn two_last_admins_cannot_both_leave(b: Bench) {
+    let eve = user(&b, "eve@example.org", false, Some((b.a, Role::Admin))).await;
+    let joe = user(&b, "joe@example.org", false, Some((b.a, Role::Admin))).await;
+    let scope = b.ann();
+    let (one, other) = tokio::join!(
+        b.store.remove_member(&scope, b.a, eve, false),
+        b.store.remove_member(&scope, b.a, joe, false),
+    );
+    assert_eq!(usize::from(one.is_ok()) + usize::from(other.is_ok()), 1, "{one:?} {other:?}");
+    assert_eq!(b.store.members(&scope, b.a).await.unwrap().len(), 1);
+}
+
+pub async fn who_is_disabled_is_out_at_once(b: Bench) {
+    let eve = user(&b, "eve@example.org", false, Some((b.a, Role::Viewer))).await;
+    session(&b, "s", eve).await;
+    b.store.offer_password_link(&Scope::system("test"), eve, link("x")).await.unwrap();
+    b.store.set_disabled(&Scope::system("test"), eve, true).await.unwrap();
+    assert!(b.store.session("s").await.unwrap().is_none());
+    assert!(b.store.user(eve).await.unwrap().is_none());
+    assert!(b.store.credentials("eve@example.org").await.unwrap().is_none());
+    assert!(b.store.link_owner("x").await.unwrap().is_none());
+    let account = b.store.accounts().await.unwrap().remove(0);
+    assert_eq!((account.disabled_at, account.tenants), (Some(NOW), vec!["acme".to_owned()]));
+    b.store.set_disabled(&Scope::system("test"), eve, false).await.unwrap();
+    assert!(b.store.user(eve).await.unwrap().is_some());
+}
+
+pub async fn one_super_admin_always_stays(b: Bench) {
+    let system = Scope::system("test");
+    let eve = user(&b, "eve@example.org", true, None).await;
+    assert_eq!(code_of(b.store.set_disabled(&system, eve, true).await), "FORBIDDEN");
+    let joe = user(&b, "joe@example.org", true, None).await;
+    let (one, other) =
+        tokio::join!(b.store.set_disabled(&system, eve, true), b.store.set_disabled(&system, joe, true));
+    assert_eq!(usize::from(one.is_ok()) + usize::from(other.is_ok()), 1, "{one:?} {other:?}");
+}
+
+pub async fn a_new_password_ends_the_other_sessions(b: Bench) {
+    let eve = user(&b, "eve@example.org", false, None).await;
+    for id in ["here", "there", "elsewhere"] {
+        session(&b, id, eve).await;
+    }
+    assert_eq!(b.store.sessions_of(eve).await.unwrap().len(), 3);
+    let only = EndSessions::Only("there".into());
+    assert_eq!(b.store.end_sessions(&b.ann(), eve, only.clone()).await.unwrap(), 1);
+    assert_eq!(b.store.end_sessions(&b.ann(), UserId(uuid::Uuid::nil()), only).await.unwrap(), 0);
+    b.store.change_password(&b.ann(), eve, "new", "here").await.unwrap();
+    let left = b.store.sessions_of(eve).await.unwrap();
+    assert_eq!(left.iter().map(|(s, _)| s.id_hash.as_str()).collect::<Vec<_>>(), ["here"]);
+    assert_eq!((&left[0].0.data["agent"], left[0].1), (&json!("Lynx"), NOW));
+    assert_eq!(b.store.end_sessions(&b.ann(), eve, EndSessions::AllBut("x".into())).await.unwrap(), 1);
+}
+
+pub async fn an_ended_session_is_not_brought_back(b: Bench) {
+    let eve = user(&b, "eve@example.org", false, None).await;
+    session(&b, "s", eve).await;
+    let mut row = b.store.session("s").await.unwrap().unwrap();
+    row.data = json!({"seen": "now"});
+    assert!(b.store.update_session(row.clone()).await.unwrap());
+    assert_eq!(b.store.session("s").await.unwrap().unwrap().data, row.data);
+    b.store.delete_session("s").await.unwrap();
+    assert!(!b.store.update_session(row.clone()).await.unwrap());
+    assert!(b.store.session("s").await.unwrap().is_none());
+    session(&b, "s", eve).await;
+    b.wait(3_600);
+    row.expires_at = NOW.plus_secs(9_000);
+    assert!(!b.store.update_session(row).await.unwrap(), "nor is one that ran out");
+}
+
+pub async fn a_job_outlives_its_owners_membership(b: Bench) {
+    let eve = user(&b, "eve@example.org", false, Some((b.a, Role::Admin))).await;
+    let job = b.create(b.job(b.a)).await;
+    b.store.remove_member(&b.ann(), b.a, eve, true).await.unwrap();
+    let found = b.store.job(&b.ann(), leasehold_types::JobRef::Number(job.number), 0).await.unwrap().unwrap();
+    assert_eq!(found.row.status, JobStatus::Queued);
+}

@@ -1,0 +1,84 @@
+//! Members, users, sessions and the audit log, as pages and the command line show them.
+
+use crate::{Role, TenantId, Timestamp, view::User};
+use serde::{Deserialize, Serialize};
+
+/// Somebody who may enter a tenant.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Member {
+    pub user: User,
+    pub role: Role,
+    pub joined_at: Timestamp,
+    /// Has an account, but has not chosen a password yet.
+    pub invited: bool,
+    pub disabled_at: Option<Timestamp>,
+}
+
+/// Somebody with an account.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Account {
+    pub user: User,
+    /// Has not chosen a password yet.
+    pub invited: bool,
+    pub disabled_at: Option<Timestamp>,
+    /// The slugs of the tenants they are a member of, by name.
+    pub tenants: Vec<String>,
+}
+
+/// A browser somebody is signed in with.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct SignedIn {
+    /// The hash of the session's id; it opens nothing.
+    pub id: String,
+    pub since: Timestamp,
+    pub seen_at: Timestamp,
+    pub expires_at: Timestamp,
+    /// What the browser said it is.
+    pub agent: Option<String>,
+    pub address: Option<String>,
+}
+
+/// One act in the audit log.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct AuditEntry {
+    pub id: i64,
+    pub tenant_id: Option<TenantId>,
+    pub actor: String,
+    pub action: String,
+    pub object_type: String,
+    pub object_id: String,
+    pub reason: Option<String>,
+    /// The caller's address and the request's id.
+    pub origin: Option<String>,
+    pub created_at: Timestamp,
+    /// Its place in the chain; none for the moment before it is chained.
+    pub position: Option<i64>,
+    pub hash: Option<String>,
+}
+
+/// What the audit log is narrowed to; the tenant is the scope's.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct AuditFilter {
+    /// Part of the actor's name.
+    pub actor: Option<String>,
+    /// The beginning of the action: `key.` or `job.cancel`.
+    pub action: Option<String>,
+}
+
+/// What walking the audit log's chain found.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct ChainState {
+    /// Every row up to this place is as it was written.
+    pub intact_up_to: i64,
+    /// Rows that were written a moment ago and are not chained yet.
+    pub waiting: i64,
+    pub broken: Option<BrokenLink>,
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct BrokenLink {
+    pub position: i64,
+    /// The row that stands there, if one does.
+    pub id: Option<i64>,
+    pub what: String,
+}

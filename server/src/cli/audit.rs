@@ -1,0 +1,79 @@
+//! `leasehold audit list` and `verify`.
+
+use super::Out;
+use crate::{config::Config, store};
+use clap::Subcommand;
+use leasehold_queue::Scope;
+use leasehold_types::{
+    PageRequest, Problem, ProblemCode,
+    people::{AuditEntry, AuditFilter},
+};
+use serde_json::json;
+
+#[derive(Subcommand)]
+pub enum Audit {
+    /// The newest acts.
+    List {
+        /// Only of this tenant.
+        #[arg(long, value_name = "SLUG")]
+        tenant: Option<String>,
+        /// Part of the actor's name.
+        #[arg(long)]
+        actor: Option<String>,
+        /// The beginning of the action, like `key.` or `job.cancel`.
+        #[arg(long)]
+        action: Option<String>,
+        /// Only acts before this id.
+        #[arg(long, value_name = "ID")]
+        before: Option<i64>,
+        #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=1000))]
+        limit: u32,
+    },
+    /// Walk the chain of hashes; fails at the first act that is not as it was written.
+    Verify,
+}
+
+impl Audit {
+    pub async fn run(self, config: Config, out: Out) -> Result<(), Problem> {
+        let engine = store::engine(&config).await?;
+        let scope = Scope::system("cli");
+        match self {
+            Self::List { tenant, actor, action, before, limit } => {
+                let scope = match tenant {
+                    Some(slug) => scope.within(engine.tenant(&scope, &slug).await?.id),
+                    None => scope,
+                };
+                let filter = AuditFilter { actor, action };
+                let page = engine.audit_entries(&scope, &filter, PageRequest { before, limit }).await?;
+                let lines: Vec<_> = page.items.iter().map(in_words).collect();
+                out.say(&lines.join("\n"), &json!({"entries": page.items, "next": page.next}));
+            }
+            Self::Verify => {
+                let state = engine.verify_audit(&scope).await?;
+                if let Some(broken) = state.broken {
+                    let detail = format!(
+                        "The audit log is broken at #{}: {} It is intact up to #{}.",
+                        broken.position, broken.what, state.intact_up_to
+                    );
+                    return Err(Problem::new(ProblemCode::Internal, detail));
+                }
+                let text = format!(
+                    "The audit log is intact up to #{}; {} acts wait to be chained.",
+                    state.intact_up_to, state.waiting
+                );
+                out.say(&text, &json!(state));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn in_words(entry: &AuditEntry) -> String {
+    let place = entry.position.map_or_else(|| "waiting".to_owned(), |n| format!("#{n}"));
+    let because = entry.reason.as_deref().map(|reason| format!(" ({reason})")).unwrap_or_default();
+    let from = entry.origin.as_deref().map(|origin| format!(" from {origin}")).unwrap_or_default();
+    format!(
+        "{place}  {}  {}  {} {} {}{because}{from}",
+        entry.created_at, entry.actor, entry.action, entry.object_type, entry.object_id
+    )
+}
