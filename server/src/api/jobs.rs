@@ -2,6 +2,7 @@
 
 mod asking;
 mod caller;
+mod closer;
 mod counts;
 mod files;
 mod listing;
@@ -21,9 +22,7 @@ use leasehold_queue::{Engine, Scope};
 use leasehold_types::{JobRef, Problem};
 use listing::ListParams;
 pub use telling::JobView;
-use telling::{
-    Attempts, Cancelled, DiagnosisView, EnqueuedMany, EnqueuedOne, JobsView, LogLines, Retried, UnitsPage,
-};
+use telling::{Cancelled, EnqueuedMany, EnqueuedOne, JobsView, Retried};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 pub fn routes(api: &Api) -> OpenApiRouter {
@@ -32,10 +31,10 @@ pub fn routes(api: &Api) -> OpenApiRouter {
         .routes(routes!(list_too))
         .routes(routes!(counts::summary))
         .routes(routes!(detail))
-        .routes(routes!(attempts))
-        .routes(routes!(logs))
-        .routes(routes!(diagnosis))
-        .routes(routes!(units))
+        .routes(routes!(closer::attempts))
+        .routes(routes!(closer::logs))
+        .routes(routes!(closer::diagnosis))
+        .routes(routes!(closer::units))
         .routes(routes!(files::list));
     let writing = OpenApiRouter::new()
         .routes(routes!(enqueue))
@@ -203,75 +202,4 @@ async fn retry(
     let new = api.engine.job_without_logs(&scope, JobRef::Number(made.number)).await?;
     let old = api.engine.job_without_logs(&scope, job).await?;
     Ok(located(StatusCode::CREATED, made.id, Retried::new(&new, &old)))
-}
-
-/// The attempts of a job
-///
-/// Oldest first; the running one, if any, is last.
-#[utoipa::path(
-    get, path = "/jobs/{id}/attempts", tag = "jobs",
-    params(("id" = String, Path, description = "The number or id of the job")),
-    responses((status = 200, body = Attempts), Refusal)
-)]
-async fn attempts(
-    State(api): State<Api>,
-    Entered(scope): Entered,
-    JobPath(job): JobPath,
-    pairs: Pairs,
-) -> Answer<Attempts> {
-    pairs.nothing_else()?;
-    Ok(Json(api.engine.job_without_logs(&scope, job).await?.into()))
-}
-
-/// The log of one attempt
-#[utoipa::path(
-    get, path = "/jobs/{id}/logs", tag = "jobs",
-    params(("id" = String, Path, description = "The number or id of the job"), listing::LogParams),
-    responses((status = 200, body = LogLines), Refusal)
-)]
-async fn logs(
-    State(api): State<Api>,
-    Entered(scope): Entered,
-    JobPath(job): JobPath,
-    pairs: Pairs,
-) -> Answer<LogLines> {
-    let asked = listing::LogParams::read(pairs)?;
-    let after = asked.after.unwrap_or(-1);
-    let limit = asked.limit.unwrap_or(listing::USUAL_LINES);
-    let (attempt, lines) = api.engine.log_lines(&scope, job, asked.attempt, after, limit).await?;
-    Ok(Json(LogLines::new(attempt, after, lines)))
-}
-
-/// Why a job is not running
-#[utoipa::path(
-    get, path = "/jobs/{id}/diagnosis", tag = "jobs",
-    params(("id" = String, Path, description = "The number or id of the job")),
-    responses((status = 200, body = DiagnosisView), Refusal)
-)]
-async fn diagnosis(
-    State(api): State<Api>,
-    Entered(scope): Entered,
-    JobPath(job): JobPath,
-    pairs: Pairs,
-) -> Answer<DiagnosisView> {
-    pairs.nothing_else()?;
-    Ok(Json(api.engine.diagnosis(&scope, job).await?.into()))
-}
-
-/// The work units of a composite job
-///
-/// How many there are in each state, and the first 500 of them.
-#[utoipa::path(
-    get, path = "/jobs/{id}/units", tag = "jobs",
-    params(("id" = String, Path, description = "The number or id of the job")),
-    responses((status = 200, body = UnitsPage), Refusal)
-)]
-async fn units(
-    State(api): State<Api>,
-    Entered(scope): Entered,
-    JobPath(job): JobPath,
-    pairs: Pairs,
-) -> Answer<UnitsPage> {
-    pairs.nothing_else()?;
-    Ok(Json(api.engine.all_units(&scope, job).await?.into()))
 }

@@ -44,7 +44,7 @@ async fn open(
     let (Some(user), Some(session_id)) = (current.0, session.id()) else {
         return Err(Problem::new(ProblemCode::Unauthenticated, "Please sign in first."));
     };
-    let visit = admit(&live.engine, user, &slug).await?;
+    let visit = Box::new(admit(&live.engine, user, &slug).await?);
     let session = session_store::id_hash(&session_id);
     let seat = live.seat(Who::Session { visit, session })?;
     let resumed = headers.get("last-event-id").and_then(|v| v.to_str().ok()).and_then(|v| v.parse().ok());

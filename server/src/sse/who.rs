@@ -10,7 +10,7 @@ use std::time::Duration;
 const STILL_ALLOWED: Duration = Duration::from_secs(4);
 
 pub enum Who {
-    Session { visit: Visit, session: String },
+    Session { visit: Box<Visit>, session: String },
     Key { scope: Scope },
 }
 

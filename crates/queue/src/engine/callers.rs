@@ -131,8 +131,9 @@ impl Engine {
                     return Ok(EventsPage { events, next_after, more: true });
                 }
                 next_after = event.event.id;
-                let LiveKinship { domain, queue, job_type } = kinship(&event);
-                if scope.sees_domain(domain) && wanted.matches(domain, queue, job_type) {
+                let what = &event.event;
+                let theirs = scope.sees_domain(&what.domain);
+                if theirs && wanted.matches(&what.domain, &what.queue, &what.job_type) {
                     events.push(event);
                 }
             }
@@ -156,17 +157,6 @@ impl Engine {
             (after, _) => Ok(after),
         }
     }
-}
-
-struct LiveKinship<'a> {
-    domain: &'a str,
-    queue: &'a str,
-    job_type: &'a str,
-}
-
-fn kinship(event: &OutboxEvent) -> LiveKinship<'_> {
-    let event = &event.event;
-    LiveKinship { domain: &event.domain, queue: &event.queue, job_type: &event.job_type }
 }
 
 fn cursor_expired(after: i64) -> Problem {

@@ -87,7 +87,7 @@ impl Asked {
             order: pairs.one("sort_order")?.unwrap_or(usual.order),
         };
         let limit = pairs.number("limit", 1..=MOST_JOBS)?.unwrap_or(Browse::default().limit);
-        let skip = pairs.number("offset", 0..=MOST_SKIPPED).map_err(|problem| too_far(problem))?;
+        let skip = pairs.number("offset", 0..=MOST_SKIPPED).map_err(too_far)?;
         let after = pairs.text("cursor")?.map(|cursor| open(&cursor, sorting)).transpose()?;
         pairs.nothing_else()?;
         if after.is_some() && skip.is_some_and(|skip| skip > 0) {
@@ -114,10 +114,9 @@ fn search(pairs: &mut Pairs) -> Result<Option<String>, Problem> {
     }
 }
 
-fn too_far(problem: Problem) -> Problem {
+fn too_far(_: Problem) -> Problem {
     let message = format!("It must be between 0 and {MOST_SKIPPED}; to go further follow next_cursor.");
-    let field = problem.errors.first().map_or("offset", |error| &error.field).to_owned();
-    Problem::invalid(field, message)
+    Problem::invalid("offset", message)
 }
 
 /// Only for the order it was made in: in another it would skip some jobs and show others twice.
