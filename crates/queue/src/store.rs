@@ -6,6 +6,7 @@
 
 use crate::{
     attachments::Attachments,
+    figures::Figures,
     params::{
         CancelAnswer, ClaimedJob, CreateAnswer, Finish, FinishAnswer, Heartbeat, Lease, NewDefinition,
         NewJob, NewKey, NewLogLine, NewTenant, NewUser, OutboxCursor, OutboxEvent, QueueControl, Reclaimed,
@@ -76,9 +77,10 @@ impl From<StoreError> for Problem {
 /// A setting of this installation, with its expiry.
 pub type Setting = (String, Option<Timestamp>);
 
-/// Everything a store does; more of it is in [`Upkeep`], [`Attachments`], [`Units`] and [`Remote`].
+/// Everything a store does; more of it is in [`Upkeep`], [`Attachments`], [`Units`], [`Remote`] and
+/// [`Figures`].
 #[async_trait]
-pub trait Store: Upkeep + Attachments + Units + Remote {
+pub trait Store: Upkeep + Attachments + Units + Remote + Figures {
     // ---- the database itself
 
     /// Brings the schema up to date.

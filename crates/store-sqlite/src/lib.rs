@@ -22,6 +22,7 @@ mod counters;
 mod create;
 mod definitions;
 mod error;
+mod figures;
 mod filter;
 mod finish;
 mod keys;
