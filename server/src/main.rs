@@ -8,6 +8,7 @@ mod cli;
 mod config;
 mod headers;
 mod http;
+mod metrics;
 mod problem;
 mod router;
 mod secret;

@@ -8,7 +8,9 @@ use crate::{
     api::{self, Api},
     assets, attachments,
     auth::{PasswordGate, middleware as door_checks},
-    headers, problem,
+    headers,
+    metrics::{self, Exposed, Metrics},
+    problem,
     sse::{self, Live},
 };
 use axum::{
@@ -36,11 +38,13 @@ pub struct Serving {
     pub trust_forwarded: bool,
     /// Cancelled when the server is about to end: not ready any more, and live streams end.
     pub ending: CancellationToken,
+    pub metrics: Arc<Metrics>,
 }
 
 pub fn router(serving: Serving) -> Router {
     let site = Site::new(&serving);
     let api = Api { engine: serving.engine.clone(), ending: serving.ending.clone() };
+    let exposed = Exposed { metrics: serving.metrics.clone(), engine: serving.engine.clone() };
     let ready = Ready { engine: serving.engine.clone(), ending: serving.ending };
     Router::new()
         .route("/health", get(|| async { Json(json!({"status": "ok"})) }))
@@ -48,6 +52,7 @@ pub fn router(serving: Serving) -> Router {
         .route("/health/ready", get(is_ready))
         .with_state(ready)
         .route("/attachments/{id}", get(attachments::download).with_state(serving.engine.clone()))
+        .merge(metrics::routes(exposed))
         .nest("/api/v1", api::routes(api))
         .fallback(move |request| site.clone().answer(request))
         .layer(from_fn(door_checks::same_origin))
@@ -55,6 +60,7 @@ pub fn router(serving: Serving) -> Router {
         .layer(from_fn_with_state(serving.trust_forwarded, headers::forwarded))
         .layer(from_fn(headers::secure))
         .layer(from_fn(headers::observe))
+        .layer(from_fn_with_state(serving.metrics.process.clone(), metrics::count_requests))
 }
 
 #[derive(Clone)]

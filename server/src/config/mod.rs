@@ -1,6 +1,7 @@
 //! Configuration: one typed [`Config`] from flags, the environment (`JOBS_*`) and `leasehold.toml`, in that
 //! order of precedence. A name nobody knows is warned about, a value nobody understands stops the start.
 
+mod metrics;
 mod settings;
 mod sources;
 #[cfg(test)]
@@ -15,6 +16,7 @@ use leasehold_queue::{
     signing::SHORTEST_LIFE,
 };
 use leasehold_types::Problem;
+pub use metrics::{Anonymous, MetricsConfig};
 pub use settings::help;
 use sources::{Sources, read_file, wrong};
 use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, time::Duration};
@@ -34,6 +36,7 @@ pub struct Config {
     pub setup_ttl: Duration,
     pub trust_forwarded: bool,
     pub log_json: bool,
+    pub metrics: MetricsConfig,
     /// Said once the log is there.
     pub warnings: Vec<String>,
 }
@@ -91,6 +94,7 @@ impl Config {
             setup_ttl: sources.seconds("JOBS_SETUP_TTL_SECONDS", 86_400)?,
             trust_forwarded: sources.switch("JOBS_TRUST_FORWARDED", false)?,
             log_json: sources.switch("JOBS_LOG_JSON", false)?,
+            metrics: metrics::metrics(sources)?,
             warnings: sources.unknown(),
         })
     }
