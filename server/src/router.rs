@@ -45,6 +45,7 @@ pub fn router(serving: Serving) -> Router {
     let site = Site::new(&serving);
     let api = Api { engine: serving.engine.clone(), ending: serving.ending.clone() };
     let exposed = Exposed { metrics: serving.metrics.clone(), engine: serving.engine.clone() };
+    let described = api::routes(&api);
     let ready = Ready { engine: serving.engine.clone(), ending: serving.ending };
     Router::new()
         .route("/health", get(|| async { Json(json!({"status": "ok"})) }))
@@ -54,6 +55,8 @@ pub fn router(serving: Serving) -> Router {
         .route("/attachments/{id}", get(attachments::download).with_state(serving.engine.clone()))
         .merge(metrics::routes(exposed))
         .nest("/api/v1", api::routes(api))
+        .merge(described.router)
+        .route("/api/openapi.json", get(async move || Json(described.description.clone())))
         .fallback(move |request| site.clone().answer(request))
         .layer(from_fn(door_checks::same_origin))
         .layer(from_fn(headers::limit_body))
