@@ -42,8 +42,11 @@ pub struct Serving {
 }
 
 pub fn router(serving: Serving) -> Router {
-    let site = Site::new(&serving);
-    let api = Api { engine: serving.engine.clone(), ending: serving.ending.clone() };
+    // One count of open streams for pages and the API.
+    let live =
+        Live { engine: serving.engine.clone(), limits: Arc::default(), ending: serving.ending.clone() };
+    let site = Site::new(&serving, &live);
+    let api = Api { engine: serving.engine.clone(), ending: serving.ending.clone(), live };
     let exposed = Exposed { metrics: serving.metrics.clone(), engine: serving.engine.clone() };
     let described = api::routes(&api);
     let ready = Ready { engine: serving.engine.clone(), ending: serving.ending };
@@ -54,7 +57,6 @@ pub fn router(serving: Serving) -> Router {
         .with_state(ready)
         .route("/attachments/{id}", get(attachments::download).with_state(serving.engine.clone()))
         .merge(metrics::routes(exposed))
-        .nest("/api/v1", api::routes(api))
         .merge(described.router)
         .route("/api/openapi.json", get(async move || Json(described.description.clone())))
         .fallback(move |request| site.clone().answer(request))
@@ -88,8 +90,8 @@ struct Site {
 }
 
 impl Site {
-    fn new(serving: &Serving) -> Self {
-        let pages = pages(serving);
+    fn new(serving: &Serving, live: &Live) -> Self {
+        let pages = pages(serving, live.clone());
         let smaller = CompressionLayer::new().compress_when(is_worth_compressing);
         let with_cookie = |secure| {
             let sessions = door_checks::sessions(serving.engine.clone(), secure);
@@ -123,7 +125,7 @@ fn is_worth_compressing(
     status.is_success() && (kind.starts_with(b"text/html") || kind.starts_with(b"application/json"))
 }
 
-fn pages(serving: &Serving) -> Router {
+fn pages(serving: &Serving, live: Live) -> Router {
     let engine = serving.engine.clone();
     let door = Door { engine: engine.clone(), gate: Arc::new(PasswordGate::new(engine.clone())) };
     let lend = move || provide_context(door.clone());
@@ -140,7 +142,6 @@ fn pages(serving: &Serving) -> Router {
         .layer(from_fn(door_checks::take_flash))
         .layer(from_fn_with_state(engine.clone(), door_checks::guard));
     let functions = any(move |request| call_function(lend.clone(), request));
-    let live = Live { engine: engine.clone(), limits: Arc::default(), ending: serving.ending.clone() };
     Router::new()
         .route("/do/{*function}", functions)
         .route("/t/{slug}/live", get(sse::live).with_state(live))

@@ -19,7 +19,10 @@ fn the_description_names_every_operation_its_key_and_its_problems() {
             let name = format!("{method} {path}");
             assert!(operation["summary"].is_string(), "{name} says what it does");
             assert!(operation["security"][0]["api_key"][0].is_string(), "{name} says which key it needs");
-            assert!(ids.insert(operation["operationId"].as_str().unwrap().to_owned()), "{name} has its own id");
+            assert!(
+                ids.insert(operation["operationId"].as_str().unwrap().to_owned()),
+                "{name} has its own id"
+            );
             let problem = &operation["responses"]["422"]["content"]["application/problem+json"];
             assert_eq!(problem["schema"]["$ref"], "#/components/schemas/Problem", "{name}");
         }

@@ -2,10 +2,12 @@
 //! the pure parts decide, and has the store persist.
 
 mod attachments;
+mod callers;
 mod claim;
 mod door;
 mod enqueue;
 mod limits;
+mod mistakes;
 mod people;
 mod remote;
 mod units;
@@ -24,6 +26,7 @@ use crate::{
     store::Store,
     transition::Rules,
 };
+pub use callers::{EventsPage, MOST_SKIPPED};
 pub use enqueue::{EnqueueRequest, Enqueued};
 use leasehold_types::{
     DefinitionId, JobFilter, JobRef, PageRequest, Problem, ProblemCode, TenantId, Timestamp,

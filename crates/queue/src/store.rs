@@ -6,6 +6,7 @@
 
 use crate::{
     attachments::Attachments,
+    callers::Callers,
     figures::Figures,
     params::{
         CancelAnswer, ClaimedJob, CreateAnswer, Finish, FinishAnswer, Heartbeat, Lease, NewDefinition,
@@ -77,10 +78,10 @@ impl From<StoreError> for Problem {
 /// A setting of this installation, with its expiry.
 pub type Setting = (String, Option<Timestamp>);
 
-/// Everything a store does; more of it is in [`Upkeep`], [`Attachments`], [`Units`], [`Remote`] and
+/// Everything a store does; more of it is in [`Upkeep`], [`Attachments`], [`Units`], [`Remote`], [`Callers`] and
 /// [`Figures`].
 #[async_trait]
-pub trait Store: Upkeep + Attachments + Units + Remote + Figures {
+pub trait Store: Upkeep + Attachments + Units + Remote + Callers + Figures {
     // ---- the database itself
 
     /// Brings the schema up to date.

@@ -3,6 +3,7 @@
 //! Nothing here decides or persists anything: ids, states, the views pages show, filters, problems
 //! and live events. It compiles to wasm, so keep it free of everything but serde, uuid and time.
 
+pub mod browse;
 pub mod filter;
 pub mod id;
 pub mod limits;
@@ -14,7 +15,7 @@ pub mod timestamp;
 pub mod unit;
 pub mod view;
 
-pub use filter::{JobFilter, Page, PageRequest};
+pub use filter::{JobFilter, Page, PageRequest, PayloadMatch};
 pub use id::{AttachmentId, DefinitionId, JobId, JobRef, KeyId, LeaseId, TenantId, UserId, WorkerId};
 pub use limits::{DefinitionLimits, KeyMode, TenantLimits};
 pub use live::{LiveEvent, LiveKind};

@@ -7,7 +7,7 @@ mod openapi;
 mod words;
 mod worker;
 
-use crate::problem;
+use crate::{problem, sse::Live};
 use axum::{
     Json, Router,
     response::{IntoResponse, Response},
@@ -28,6 +28,7 @@ pub struct Api {
     pub engine: Arc<Engine>,
     /// Cancelled when the server is about to end: nobody is kept waiting then.
     pub ending: CancellationToken,
+    pub live: Live,
 }
 
 /// The API with its description.
