@@ -43,8 +43,7 @@ pub struct Serving {
 
 pub fn router(serving: Serving) -> Router {
     // One count of open streams for pages and the API.
-    let live =
-        Live { engine: serving.engine.clone(), limits: Arc::default(), ending: serving.ending.clone() };
+    let live = Live::new(serving.engine.clone(), serving.metrics.process.clone(), serving.ending.clone());
     let site = Site::new(&serving, &live);
     let api = Api { engine: serving.engine.clone(), ending: serving.ending.clone(), live };
     let exposed = Exposed { metrics: serving.metrics.clone(), engine: serving.engine.clone() };

@@ -14,6 +14,7 @@ use crate::{
         RenewAnswer, Renewal, Selector, SessionRow, Wake,
     },
     remote::Remote,
+    rights::Rights,
     scope::Scope,
     transition::Rules,
     units::Units,
@@ -78,10 +79,10 @@ impl From<StoreError> for Problem {
 /// A setting of this installation, with its expiry.
 pub type Setting = (String, Option<Timestamp>);
 
-/// Everything a store does; more of it is in [`Upkeep`], [`Attachments`], [`Units`], [`Remote`], [`Callers`] and
-/// [`Figures`].
+/// Everything a store does; more of it is in [`Upkeep`], [`Attachments`], [`Units`], [`Remote`], [`Callers`],
+/// [`Figures`] and [`Rights`].
 #[async_trait]
-pub trait Store: Upkeep + Attachments + Units + Remote + Callers + Figures {
+pub trait Store: Upkeep + Attachments + Units + Remote + Callers + Figures + Rights {
     // ---- the database itself
 
     /// Brings the schema up to date.

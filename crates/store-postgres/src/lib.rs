@@ -36,6 +36,7 @@ mod read;
 mod reclaim;
 mod remote;
 mod renew;
+mod rights;
 mod schema;
 mod sessions;
 mod settle;

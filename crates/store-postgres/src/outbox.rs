@@ -85,7 +85,7 @@ impl EventRecord {
             retry_at: attrs.retry_at,
             worker: attrs.worker,
         };
-        Ok(OutboxEvent { tenant_id: TenantId(self.tenant_id), event })
+        Ok(OutboxEvent::new(TenantId(self.tenant_id), event))
     }
 }
 

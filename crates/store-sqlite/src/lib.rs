@@ -43,6 +43,7 @@ mod read;
 mod reclaim;
 mod remote;
 mod renew;
+mod rights;
 mod schema;
 mod sessions;
 mod settle;

@@ -149,7 +149,7 @@ impl TryFrom<EventRecord> for OutboxEvent {
             retry_at: attrs.retry_at,
             worker: attrs.worker,
         };
-        Ok(Self { tenant_id: EVENTS.parse("tenant_id", &row.tenant_id)?, event })
+        Ok(Self::new(EVENTS.parse("tenant_id", &row.tenant_id)?, event))
     }
 }
 

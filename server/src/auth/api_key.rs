@@ -13,7 +13,7 @@ use axum::{
 };
 use clap::ValueEnum;
 use leasehold_app::ssr::origin_of;
-use leasehold_queue::{Actor, Engine, Permission, Reach, Scope, StoreResult, remote::USE_NOTED_EVERY};
+use leasehold_queue::{Actor, Engine, Permission, Reach, Scope, remote::USE_NOTED_EVERY};
 use leasehold_types::{Problem, ProblemCode, view::ApiKey};
 use std::sync::Arc;
 
@@ -116,12 +116,6 @@ async fn admit(entrance: &Entrance, headers: &HeaderMap, origin: Option<String>)
     let actor = Actor::Key { id: key.id, prefix: key.prefix };
     let scope = Scope::new(reach, actor, permission.unwrap_or(Permission::Work)).coming_from(origin);
     within_asked_tenant(engine, scope, headers).await
-}
-
-/// Whether a key that was let in once would still be: for streams, which outlive the request they began with.
-pub async fn still_opens(engine: &Engine, prefix: &str) -> StoreResult<bool> {
-    let Some((key, _)) = engine.store().key_by_prefix(prefix).await? else { return Ok(false) };
-    Ok(key.revoked_at.is_none() && key.expires_at.is_none_or(|at| at > engine.now()))
 }
 
 /// `X-Tenant: <slug>` confines a key of the installation; any other key may only name its own tenant.

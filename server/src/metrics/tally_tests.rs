@@ -20,7 +20,7 @@ fn event(number: i64, kind: LiveKind, status: JobStatus, at: i64) -> OutboxEvent
         retry_at: None,
         worker: None,
     };
-    OutboxEvent { tenant_id: TenantId(uuid::Uuid::from_u128(1)), event }
+    OutboxEvent::new(TenantId(uuid::Uuid::from_u128(1)), event)
 }
 
 fn tally() -> Tally {

@@ -71,6 +71,13 @@ impl House {
         serde_json::from_slice(&output.stdout).unwrap()
     }
 
+    /// Changes the database behind the server's back.
+    pub fn sql(&self, statement: &str) {
+        let file = self.dir.path().join("data/leasehold.db");
+        let url = self.db_url.clone().unwrap_or_else(|| format!("sqlite:{}", file.display()));
+        postgres::execute(&url, statement);
+    }
+
     pub fn serve(&self, env: &[(&str, &str)]) -> Serving {
         let log = std::fs::File::create(self.dir.path().join("serve.log")).unwrap();
         let mut child = self
