@@ -4,6 +4,7 @@ mod api;
 mod assets;
 mod attachments;
 mod auth;
+mod body;
 mod cli;
 mod config;
 mod headers;

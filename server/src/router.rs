@@ -17,7 +17,7 @@ use axum::{
     Json, Router,
     body::Body,
     extract::{Request, State},
-    http::StatusCode,
+    http::{Extensions, HeaderMap, StatusCode, Version, header},
     middleware::{from_fn, from_fn_with_state},
     response::{IntoResponse, Response},
     routing::{any, get},
@@ -55,8 +55,8 @@ pub fn router(serving: Serving) -> Router {
         .route("/health/ready", get(is_ready))
         .with_state(ready)
         .route("/attachments/{id}", get(attachments::download).with_state(serving.engine.clone()))
-        .merge(metrics::routes(exposed))
-        .merge(described.router)
+        .merge(metrics::routes(exposed).layer(smaller()))
+        .merge(described.router.layer(smaller()))
         .route("/api/openapi.json", get(async move || Json(described.description.clone())))
         .fallback(move |request| site.clone().answer(request))
         .layer(from_fn(door_checks::same_origin))
@@ -91,10 +91,9 @@ struct Site {
 impl Site {
     fn new(serving: &Serving, live: &Live) -> Self {
         let pages = pages(serving, live.clone());
-        let smaller = CompressionLayer::new().compress_when(is_worth_compressing);
         let with_cookie = |secure| {
             let sessions = door_checks::sessions(serving.engine.clone(), secure);
-            pages.clone().layer(sessions).layer(smaller.clone())
+            pages.clone().layer(sessions).layer(smaller())
         };
         Self { on_this_machine: with_cookie(false), elsewhere: with_cookie(true) }
     }
@@ -113,15 +112,18 @@ impl Site {
     }
 }
 
-/// Pages and what islands ask for. Never live streams: a compressor would hold their events back.
-fn is_worth_compressing(
-    status: StatusCode,
-    _: axum::http::Version,
-    headers: &axum::http::HeaderMap,
-    _: &axum::http::Extensions,
-) -> bool {
-    let kind = headers.get(axum::http::header::CONTENT_TYPE).map(|v| v.as_bytes()).unwrap_or_default();
-    status.is_success() && (kind.starts_with(b"text/html") || kind.starts_with(b"application/json"))
+type Worth = fn(StatusCode, Version, &HeaderMap, &Extensions) -> bool;
+
+fn smaller() -> CompressionLayer<Worth> {
+    CompressionLayer::new().compress_when(is_worth_compressing as Worth)
+}
+
+/// Pages, figures, and what islands and programs ask for. Never live streams: a compressor would hold their events back.
+fn is_worth_compressing(status: StatusCode, _: Version, headers: &HeaderMap, _: &Extensions) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE).map(|v| v.as_bytes()).unwrap_or_default();
+    let worth: [&[u8]; 4] =
+        [b"text/html", b"application/json", b"text/plain; version", b"application/openmetrics-text"];
+    status.is_success() && worth.iter().any(|start| kind.starts_with(start))
 }
 
 fn pages(serving: &Serving, live: Live) -> Router {

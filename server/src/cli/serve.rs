@@ -64,10 +64,11 @@ impl Serve {
             engine: engine.clone(),
             trust_forwarded: config.trust_forwarded,
             ending: ending.clone(),
-            metrics,
+            metrics: metrics.clone(),
         };
         let closing = CancellationToken::new();
-        let server = tokio::spawn(http::serve(listener, router(serving), closing.clone()));
+        let server =
+            tokio::spawn(http::serve(listener, router(serving), metrics.process.clone(), closing.clone()));
         announce(&engine, &config, bound, out).await?;
 
         ending.cancelled().await;
