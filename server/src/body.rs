@@ -12,10 +12,16 @@ use std::{
 };
 use tokio::time::{Instant, Sleep};
 
-/// Without a byte for so long, it is not coming any more.
-const IDLE: Duration = Duration::from_secs(30);
-/// Two megabytes take less on any line; a byte now and then does not keep a place for ever.
-const WHOLE: Duration = Duration::from_secs(120);
+/// How long a body may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    /// Without a byte for so long, it is not coming any more.
+    pub idle: Duration,
+    /// Two megabytes take less on any line; a byte now and then does not keep a place for ever.
+    pub whole: Duration,
+}
+
+pub const PATIENCE: Patience = Patience { idle: Duration::from_secs(30), whole: Duration::from_secs(120) };
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cut {
@@ -41,16 +47,17 @@ impl Cut {
 pub struct Bounded {
     body: Body,
     left: usize,
+    idle: Duration,
     end: Instant,
-    patience: Pin<Box<Sleep>>,
+    waiting: Pin<Box<Sleep>>,
     cut: Arc<OnceLock<Cut>>,
 }
 
 impl Bounded {
-    pub fn new(body: Body, most: usize, cut: Arc<OnceLock<Cut>>) -> Self {
+    pub fn new(body: Body, most: usize, patience: Patience, cut: Arc<OnceLock<Cut>>) -> Self {
         let now = Instant::now();
-        let patience = Box::pin(tokio::time::sleep_until(now + IDLE));
-        Self { body, left: most, end: now + WHOLE, patience, cut }
+        let waiting = Box::pin(tokio::time::sleep_until(now + patience.idle));
+        Self { body, left: most, idle: patience.idle, end: now + patience.whole, waiting, cut }
     }
 
     fn give_up(&self, why: Cut) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
@@ -70,7 +77,7 @@ impl HttpBody for Bounded {
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         let frame = match Pin::new(&mut self.body).poll_frame(cx) {
             Poll::Ready(frame) => frame,
-            Poll::Pending if self.patience.as_mut().poll(cx).is_ready() => return self.give_up(Cut::TooSlow),
+            Poll::Pending if self.waiting.as_mut().poll(cx).is_ready() => return self.give_up(Cut::TooSlow),
             Poll::Pending => return Poll::Pending,
         };
         let length =
@@ -79,8 +86,8 @@ impl HttpBody for Bounded {
             return self.give_up(Cut::TooLarge);
         }
         self.left -= length;
-        let until = (Instant::now() + IDLE).min(self.end);
-        self.patience.as_mut().reset(until);
+        let until = (Instant::now() + self.idle).min(self.end);
+        self.waiting.as_mut().reset(until);
         Poll::Ready(frame)
     }
 
@@ -100,18 +107,21 @@ mod tests {
     use http_body_util::BodyExt;
     use std::convert::Infallible;
 
-    #[tokio::test(start_paused = true)]
+    #[tokio::test]
     async fn a_body_that_stops_coming_or_drips_is_cut_off() {
+        let patience = Patience { idle: Duration::from_millis(200), whole: Duration::from_millis(600) };
         let never = Body::from_stream(stream::pending::<Result<Bytes, Infallible>>());
         let drip = stream::unfold((), |()| async {
-            tokio::time::sleep(Duration::from_secs(10)).await;
+            tokio::time::sleep(Duration::from_millis(20)).await;
             Some((Ok::<_, Infallible>(Bytes::from_static(b"x")), ()))
         });
-        for (body, expected) in [(never, IDLE), (Body::from_stream(drip), WHOLE)] {
+        for (body, at_least) in [(never, patience.idle), (Body::from_stream(drip), patience.whole)] {
             let (cut, began) = (Arc::new(OnceLock::new()), Instant::now());
-            assert!(Bounded::new(body, 100, cut.clone()).collect().await.is_err());
+            let cut_off = Bounded::new(body, 10_000, patience, cut.clone()).collect();
+            let read = tokio::time::timeout(Duration::from_secs(20), cut_off).await;
+            assert!(read.expect("it ends").is_err());
             assert_eq!(cut.get(), Some(&Cut::TooSlow));
-            assert!(began.elapsed() <= expected + Duration::from_secs(11), "{:?}", began.elapsed());
+            assert!(began.elapsed() >= at_least, "{:?}", began.elapsed());
         }
     }
 
@@ -120,7 +130,11 @@ mod tests {
         for (length, fits) in [(99, true), (100, true), (101, false)] {
             let cut = Arc::new(OnceLock::new());
             let body = Body::from(vec![b'x'; length]);
-            assert_eq!(Bounded::new(body, 100, cut.clone()).collect().await.is_ok(), fits, "{length}");
+            assert_eq!(
+                Bounded::new(body, 100, PATIENCE, cut.clone()).collect().await.is_ok(),
+                fits,
+                "{length}"
+            );
             assert_eq!(cut.get().is_some(), !fits);
         }
     }

@@ -95,7 +95,8 @@ pub async fn limit_body(request: Request, next: Next) -> Response {
         return next.run(request).await;
     }
     let (cut, accept) = (Arc::new(OnceLock::new()), request.headers().get(header::ACCEPT).cloned());
-    let bounded = request.map(|body| Body::new(body::Bounded::new(body, MAX_BODY, cut.clone())));
+    let bounded =
+        request.map(|body| Body::new(body::Bounded::new(body, MAX_BODY, body::PATIENCE, cut.clone())));
     let response = next.run(bounded).await;
     // Whatever the handler made of it: this is what happened.
     match cut.get() {

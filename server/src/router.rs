@@ -33,6 +33,20 @@ use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 use tower_http::compression::CompressionLayer;
 
+/// What is neither a page, nor a server function, nor described with the API. The tests of who may use what begin here,
+/// so nothing may be routed in this file that is not in this list.
+pub const FIXED: &[&str] = &[
+    "/health",
+    "/ready",
+    "/health/ready",
+    "/metrics",
+    "/attachments/{id}",
+    "/api/openapi.json",
+    "/api/docs",
+    "/do/{*function}",
+    "/t/{slug}/live",
+];
+
 pub struct Serving {
     pub engine: Arc<Engine>,
     pub trust_forwarded: bool,
@@ -47,7 +61,8 @@ pub fn router(serving: Serving) -> Router {
     let site = Site::new(&serving, &live);
     let api = Api { engine: serving.engine.clone(), ending: serving.ending.clone(), live };
     let exposed = Exposed { metrics: serving.metrics.clone(), engine: serving.engine.clone() };
-    let described = api::routes(&api);
+    let api::Described { router: routes, description } = api::routes(&api);
+    let docs = api::docs::page(&description);
     let ready = Ready { engine: serving.engine.clone(), ending: serving.ending };
     Router::new()
         .route("/health", get(|| async { Json(json!({"status": "ok"})) }))
@@ -56,8 +71,9 @@ pub fn router(serving: Serving) -> Router {
         .with_state(ready)
         .route("/attachments/{id}", get(attachments::download).with_state(serving.engine.clone()))
         .merge(metrics::routes(exposed).layer(smaller()))
-        .merge(described.router.layer(smaller()))
-        .route("/api/openapi.json", get(async move || Json(described.description.clone())))
+        .merge(routes.layer(smaller()))
+        .route("/api/openapi.json", get(async move || Json(description.clone())))
+        .route("/api/docs", get(async move || docs.clone()))
         .fallback(move |request| site.clone().answer(request))
         .layer(from_fn(door_checks::same_origin))
         .layer(from_fn(headers::limit_body))

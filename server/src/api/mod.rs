@@ -3,6 +3,7 @@
 //! together are `/api/openapi.json`.
 
 mod body;
+pub mod docs;
 mod openapi;
 mod words;
 mod worker;
