@@ -70,7 +70,7 @@ fn jobs_of_every_ending(house: House) {
     let remote = Remote::new(house);
     remote.enqueue("acme", json!({}));
     let job = remote.claim("w1", 30);
-    assert_eq!(remote.tell(&job, "renew", json!({"stage": "read \"it\"", "progress_percent": 5})).0, 200);
+    assert_eq!(remote.tell(&job, "progress", json!({"stage": "read \"it\"", "percent": 5})).0, 200);
     let (status, answer) = remote.tell(&job, "complete", json!({"result": {}}));
     assert_eq!(status, 200, "{answer}");
     remote.enqueue("acme", json!({}));
