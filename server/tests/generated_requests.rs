@@ -77,7 +77,7 @@ impl Round<'_> {
         let id = self.id.map(|id| format!("[parameters]\n\"path.id\" = \"{id}\"\n")).unwrap_or_default();
         let text = format!(
             "{id}[checks.positive_data_acceptance]\nexpected-statuses = [\"2xx\", \"400\", \"401\", \"403\", \"404\", \"409\", \
-             \"413\", \"422\", \"429\"]\n"
+             \"410\", \"413\", \"422\", \"429\"]\n"
         );
         let path = self.house.dir.path().join("requests.toml");
         std::fs::write(&path, text).unwrap();

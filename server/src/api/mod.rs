@@ -4,7 +4,10 @@
 
 mod body;
 pub mod docs;
+mod events;
+mod jobs;
 mod openapi;
+mod pairs;
 mod words;
 mod worker;
 
@@ -18,6 +21,7 @@ use body::Query;
 use body::{Body, JobPath};
 use leasehold_queue::Engine;
 use leasehold_types::{Problem, ProblemCode};
+use pairs::Pairs;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use utoipa::openapi::OpenApi;
@@ -39,7 +43,10 @@ pub struct Described {
 }
 
 pub fn routes(api: &Api) -> Described {
-    let resources = OpenApiRouter::new().nest("/worker", worker::routes(api));
+    let resources = OpenApiRouter::new()
+        .merge(jobs::routes(api))
+        .merge(events::routes(api))
+        .nest("/worker", worker::routes(api));
     let all = OpenApiRouter::with_openapi(openapi::head()).nest("/api/v1", resources);
     let (router, mut description) = all.split_for_parts();
     openapi::name_operations(&mut description);

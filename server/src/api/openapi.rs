@@ -3,7 +3,7 @@
 
 use super::{
     Api,
-    words::{FieldShape, ProblemShape},
+    words::{FieldShape, JobState, Moment, ProblemShape, SortOrderWord, SortWord, SourceWord},
 };
 use crate::auth::api_key::{self, Entrance, KeyScope};
 use axum::middleware::from_fn_with_state;
@@ -25,7 +25,8 @@ use utoipa_axum::router::OpenApiRouter;
             workers on other machines claim jobs and report on them.\n\nErrors are RFC 9457 problems whose `code` is stable. \
             Every request may carry `X-Request-ID`; it is echoed, kept with the job and in every log line."
     ),
-    components(schemas(ProblemShape, FieldShape)),
+    // Parameters only name the words they take; this is where the words stand.
+    components(schemas(ProblemShape, FieldShape, JobState, Moment, SortWord, SortOrderWord, SourceWord)),
     tags(
         (name = "jobs", description = "Enqueue jobs, find them, see how they fare, stop or repeat them."),
         (name = "events", description = "What happened to jobs, in order, as a list or as a stream that resumes where it broke off."),

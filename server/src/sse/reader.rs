@@ -44,12 +44,30 @@ impl<T: Telling> Reader<T> {
         for event in self.telling.begin(began) {
             send(out, event).await?;
         }
+        if self.telling.is_over() {
+            return Err(End::Over);
+        }
         let mut reached = began;
         loop {
-            let horizon = self.engine.hub().horizon();
-            reached = self.replay(reached, horizon, out).await?;
-            reached = self.follow(reached, out).await?;
+            reached = match self.tell_after(reached, out).await {
+                Err(End::Resync) if self.telling.goes_on_after_resync() => self.start_over(out).await?,
+                reached => reached?,
+            }
         }
+    }
+
+    async fn tell_after(&mut self, reached: i64, out: &Out) -> Result<i64, End> {
+        let horizon = self.engine.hub().horizon();
+        let reached = self.replay(reached, horizon, out).await?;
+        self.follow(reached, out).await
+    }
+
+    /// Everything up to now is for the reader to fetch; what comes after is told again.
+    async fn start_over(&self, out: &Out) -> Result<i64, End> {
+        let horizon = self.engine.hub().horizon();
+        let resync = Event::default().event("resync").id(horizon.to_string());
+        send(out, resync.data(format!("{{\"cursor\":{horizon}}}"))).await?;
+        Ok(horizon)
     }
 
     /// Live events; returns where it stands when some went by too fast but can be read in the store.

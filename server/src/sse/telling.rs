@@ -18,6 +18,16 @@ pub trait Telling: Send + Sync + 'static {
         false
     }
 
+    /// All was told in the beginning.
+    fn is_over(&self) -> bool {
+        false
+    }
+
+    /// A reader that missed events which are no longer kept is told so, and goes on from now.
+    fn goes_on_after_resync(&self) -> bool {
+        false
+    }
+
     /// Every event counts: however far behind, the reader is given all of them as fast as it takes them.
     fn is_complete(&self) -> bool {
         false

@@ -6,6 +6,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod cases;
 mod cast;
 mod document;
 mod functions;

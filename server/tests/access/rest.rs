@@ -1,6 +1,7 @@
 //! The API, with keys.
 
 use crate::{
+    cases::cases,
     cast::{Cast, MARKER, Role},
     differences, document,
 };
@@ -39,24 +40,24 @@ enum Thing {
     Trigger,
 }
 
-fn case(need: Need, method: &'static str, path: &'static str) -> Case {
-    let thing = if path.contains("/jobs/{id}") { Thing::Job } else { Thing::None };
+pub fn case(need: Need, method: &'static str, path: &'static str) -> Case {
+    let thing = match path {
+        path if path.contains("/jobs/{id}") => Thing::Job,
+        path if path.contains("/definitions/{id}") => Thing::Definition,
+        path if path.contains("/triggers/{id}") => Thing::Trigger,
+        _ => Thing::None,
+    };
     Case { method, path, need, query: "", body: Value::Null, thing }
 }
 
 impl Case {
-    fn body(mut self, body: Value) -> Self {
+    pub fn body(mut self, body: Value) -> Self {
         self.body = body;
         self
     }
 
-    fn query(mut self, query: &'static str) -> Self {
+    pub fn query(mut self, query: &'static str) -> Self {
         self.query = query;
-        self
-    }
-
-    fn of(mut self, thing: Thing) -> Self {
-        self.thing = thing;
         self
     }
 
@@ -151,7 +152,7 @@ fn try_one(cast: &Cast, things: &Things, case: &Case, role: Role) -> Option<Stri
 /// The status, and the body unless it is a stream.
 fn ask(cast: &Cast, things: &Things, case: &Case, role: Role) -> (u16, String) {
     let (headers, address) = (cast.key(role), things.address(case));
-    if case.path.ends_with("/events") || case.path.ends_with("/stream") {
+    if case.path.ends_with("{id}/events") || case.path.ends_with("/stream") {
         let mut stream = cast.server.stream(&address, &headers);
         let mut line = String::new();
         stream.read_line(&mut line).unwrap();
@@ -160,22 +161,4 @@ fn ask(cast: &Cast, things: &Things, case: &Case, role: Role) -> (u16, String) {
     let body = if case.body.is_null() { String::new() } else { case.body.to_string() };
     let answer = cast.server.request(case.method, &address, &headers, &body);
     (answer.status, answer.body)
-}
-
-pub fn cases() -> Vec<Case> {
-    let lease = || json!({"worker_id": "w", "lease_id": "01890000-0000-7000-8000-000000000000"});
-    let mut cases = vec![case(Need::Worker, "POST", "/worker/jobs/claim").body(json!({}))];
-    for path in [
-        "/worker/jobs/{id}/heartbeat",
-        "/worker/jobs/{id}/progress",
-        "/worker/jobs/{id}/complete",
-        "/worker/jobs/{id}/fail",
-        "/worker/jobs/{id}/release",
-    ] {
-        cases.push(case(Need::Worker, "POST", path).body(lease()));
-    }
-    let mut lines = lease();
-    lines["lines"] = json!([]);
-    cases.push(case(Need::Worker, "POST", "/worker/jobs/{id}/logs").body(lines));
-    cases
 }

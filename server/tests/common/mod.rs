@@ -3,6 +3,7 @@
 #![expect(dead_code, reason = "each test file uses its own part of this")]
 
 mod postgres;
+pub mod program;
 pub mod remote;
 
 use nix::{
@@ -34,6 +35,12 @@ impl House {
 
     pub fn on_postgres() -> Self {
         Self { db_url: Some(postgres::fresh_database()), ..Self::new() }
+    }
+
+    /// As the binary finds it.
+    pub fn db_url(&self) -> String {
+        let file = self.dir.path().join("data/leasehold.db");
+        self.db_url.clone().unwrap_or_else(|| format!("sqlite:{}", file.display()))
     }
 
     pub fn command(&self, args: &[&str]) -> Command {

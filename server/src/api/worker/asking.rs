@@ -118,7 +118,7 @@ struct RemoteJob {
     job_type: String,
     #[schema(value_type = Anything)]
     payload: Value,
-    #[schema(value_type = Option<Anything>)]
+    #[schema(value_type = Anything, required = false)]
     checkpoint: Option<Value>,
     attempt: i32,
     max_attempts: i32,

@@ -142,7 +142,7 @@ pub struct Complete {
     worker_id: String,
     #[schema(value_type = Uuid)]
     lease_id: LeaseId,
-    #[schema(value_type = Option<Anything>)]
+    #[schema(value_type = Anything, required = false)]
     result: Option<Value>,
     completion_token: Option<String>,
 }
