@@ -7,6 +7,7 @@ mod auth;
 mod body;
 mod cli;
 mod config;
+mod functions;
 mod headers;
 mod http;
 mod metrics;

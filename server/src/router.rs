@@ -8,7 +8,7 @@ use crate::{
     api::{self, Api},
     assets, attachments,
     auth::{PasswordGate, middleware as door_checks},
-    headers,
+    functions, headers,
     metrics::{self, Exposed, Metrics},
     problem,
     sse::{self, Live},
@@ -25,7 +25,7 @@ use axum::{
 use leasehold_app::{pages::App, shell::shell, ssr::Door};
 use leasehold_queue::Engine;
 use leasehold_types::Problem;
-use leptos::{config::LeptosOptions, context::provide_context, server_fn::axum::server_fn_paths};
+use leptos::{config::LeptosOptions, context::provide_context};
 use leptos_axum::{LeptosRoutes, generate_route_list};
 use serde_json::json;
 use std::sync::Arc;
@@ -72,8 +72,8 @@ pub fn router(serving: Serving) -> Router {
         .route("/attachments/{id}", get(attachments::download).with_state(serving.engine.clone()))
         .merge(metrics::routes(exposed).layer(smaller()))
         .merge(routes.layer(smaller()))
-        .route("/api/openapi.json", get(async move || Json(description.clone())))
-        .route("/api/docs", get(async move || docs.clone()))
+        .route("/api/openapi.json", get(async move || Json(description.clone())).layer(smaller()))
+        .route("/api/docs", get(async move || docs.clone()).layer(smaller()))
         .fallback(move |request| site.clone().answer(request))
         .layer(from_fn(door_checks::same_origin))
         .layer(from_fn(headers::limit_body))
@@ -158,18 +158,10 @@ fn pages(serving: &Serving, live: Live) -> Router {
         .with_state(options)
         .layer(from_fn(door_checks::take_flash))
         .layer(from_fn_with_state(engine.clone(), door_checks::guard));
-    let functions = any(move |request| call_function(lend.clone(), request));
+    let functions = any(move |request| functions::call(lend.clone(), request));
     Router::new()
         .route("/do/{*function}", functions)
         .route("/t/{slug}/live", get(sse::live).with_state(live))
         .merge(views)
         .layer(from_fn_with_state(engine, door_checks::load_user))
-}
-
-async fn call_function(lend: impl Fn() + Clone + Send + 'static, request: Request<Body>) -> Response {
-    let path = request.uri().path();
-    if !server_fn_paths().any(|(known, _)| known == path) {
-        return problem::respond_to(request.headers(), &Problem::not_found("This function"));
-    }
-    leptos_axum::handle_server_fns_with_context(lend, request).await.into_response()
 }
