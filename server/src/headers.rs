@@ -1,7 +1,7 @@
 //! What every answer carries, and what every request is held to: security headers, a request id in a span,
 //! a bounded body, and a panic that ends as an answer instead of a torn connection.
 
-use crate::problem;
+use crate::{body, problem};
 use axum::{
     body::Body,
     extract::{ConnectInfo, Request, State},
@@ -10,11 +10,12 @@ use axum::{
     response::Response,
 };
 use futures::FutureExt;
-use http_body_util::Limited;
+use hyper::body::Body as _;
 use leasehold_types::{Problem, ProblemCode};
 use std::{
     net::{IpAddr, SocketAddr},
     panic::AssertUnwindSafe,
+    sync::{Arc, OnceLock},
     time::Instant,
 };
 use tracing::Instrument;
@@ -83,15 +84,28 @@ pub async fn secure(request: Request, next: Next) -> Response {
     response
 }
 
-/// Refuses bodies that say they are too large, and cuts off those that turn out to be.
+/// Refuses bodies that say they are too large, and cuts off those that turn out to be, or that do not come.
 pub async fn limit_body(request: Request, next: Next) -> Response {
     let announced = request.headers().get(header::CONTENT_LENGTH);
     let announced = announced.and_then(|v| v.to_str().ok()).and_then(|v| v.parse::<u64>().ok());
     if announced.is_some_and(|length| length > MAX_BODY as u64) {
-        let too_large = Problem::new(ProblemCode::PayloadTooLarge, "A request may carry at most 2 MiB.");
-        return problem::respond_to(request.headers(), &too_large);
+        return problem::respond_to(request.headers(), &body::Cut::TooLarge.problem());
     }
-    next.run(request.map(|body| Body::new(Limited::new(body, MAX_BODY)))).await
+    if request.body().is_end_stream() {
+        return next.run(request).await;
+    }
+    let (cut, accept) = (Arc::new(OnceLock::new()), request.headers().get(header::ACCEPT).cloned());
+    let bounded =
+        request.map(|body| Body::new(body::Bounded::new(body, MAX_BODY, body::PATIENCE, cut.clone())));
+    let response = next.run(bounded).await;
+    // Whatever the handler made of it: this is what happened.
+    match cut.get() {
+        Some(why) => {
+            let headers = accept.map(|accept| (header::ACCEPT, accept)).into_iter().collect();
+            problem::respond_to(&headers, &why.problem())
+        }
+        None => response,
+    }
 }
 
 /// Behind a proxy that is trusted, the address that counts is the one it appended last.

@@ -1,6 +1,7 @@
 //! The HTTP server: hyper with the timers axum's own `serve` lacks, HTTP/1 and HTTP/2 on one port, and a
 //! shutdown that lets requests finish but does not wait for ever.
 
+use crate::metrics::ProcessFigures;
 use axum::{Router, body::Body, extract::ConnectInfo, http::Request};
 use hyper::body::Incoming;
 use hyper_util::{
@@ -8,16 +9,19 @@ use hyper_util::{
     server::{conn::auto, graceful::GracefulShutdown},
     service::TowerToHyperService,
 };
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use std::{
     io,
     net::SocketAddr,
     pin::Pin,
+    sync::{Arc, atomic::Ordering::Relaxed},
     task::{Context, Poll},
     time::Duration,
 };
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::{TcpListener, TcpStream},
+    sync::{OwnedSemaphorePermit, Semaphore},
     time::Sleep,
 };
 use tokio_util::sync::CancellationToken;
@@ -29,16 +33,56 @@ const LAST_ANSWERS: Duration = Duration::from_secs(3);
 /// After a failed accept (out of file descriptors), trying at once would only burn the processor.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
+/// Headers of one request together; larger ones are answered with 431.
+const MAX_HEADERS: usize = 64 * 1024;
+/// Streams of one HTTP/2 connection at a time, and streams a client may reset before it is sent away.
+const MAX_STREAMS: u32 = 128;
+const MAX_RESETS: usize = 32;
+/// More connections are closed at once: each costs memory and a file descriptor, also those that only wait.
+const MAX_CONNECTIONS: u64 = 8_192;
+/// File descriptors kept for the database, jobs and files.
+const KEPT_FILES: u64 = 256;
+
+/// How many connections there may be, given how many files this process may open.
+fn places() -> usize {
+    let files = open_files_limit().unwrap_or(1_024);
+    usize::try_from(files.saturating_sub(KEPT_FILES).clamp(64, MAX_CONNECTIONS)).unwrap_or(usize::MAX)
+}
+
+/// Raises the limit as far as it may be raised by oneself, and returns it.
+fn open_files_limit() -> Option<u64> {
+    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).ok()?;
+    let wanted = hard.min(MAX_CONNECTIONS + 2 * KEPT_FILES).max(soft);
+    match setrlimit(Resource::RLIMIT_NOFILE, wanted, hard) {
+        Ok(()) => Some(wanted),
+        Err(_) => Some(soft),
+    }
+}
+
 /// Serves until `stop`, then lets what is under way finish.
-pub async fn serve(listener: TcpListener, router: Router, stop: CancellationToken) {
+pub async fn serve(
+    listener: TcpListener,
+    router: Router,
+    figures: Arc<ProcessFigures>,
+    stop: CancellationToken,
+) {
     let graceful = GracefulShutdown::new();
+    let places = Arc::new(Semaphore::new(places()));
     loop {
         let accepted = tokio::select! {
             () = stop.cancelled() => break,
             accepted = listener.accept() => accepted,
         };
         match accepted {
-            Ok((stream, peer)) => connect(stream, peer, router.clone(), &graceful),
+            Ok((stream, peer)) => match places.clone().try_acquire_owned() {
+                Ok(place) => {
+                    let place = Connected::new(place, figures.clone());
+                    connect(stream, peer, router.clone(), &graceful, place);
+                }
+                Err(_) => {
+                    figures.connections_refused.fetch_add(1, Relaxed);
+                }
+            },
             Err(error) => {
                 tracing::warn!(%error, "a connection could not be accepted");
                 tokio::time::sleep(ACCEPT_PAUSE).await;
@@ -51,7 +95,32 @@ pub async fn serve(listener: TcpListener, router: Router, stop: CancellationToke
     }
 }
 
-fn connect(stream: TcpStream, peer: SocketAddr, router: Router, graceful: &GracefulShutdown) {
+/// A connection's place, until it ends.
+struct Connected {
+    _place: OwnedSemaphorePermit,
+    figures: Arc<ProcessFigures>,
+}
+
+impl Connected {
+    fn new(place: OwnedSemaphorePermit, figures: Arc<ProcessFigures>) -> Self {
+        figures.connections.fetch_add(1, Relaxed);
+        Self { _place: place, figures }
+    }
+}
+
+impl Drop for Connected {
+    fn drop(&mut self) {
+        self.figures.connections.fetch_sub(1, Relaxed);
+    }
+}
+
+fn connect(
+    stream: TcpStream,
+    peer: SocketAddr,
+    router: Router,
+    graceful: &GracefulShutdown,
+    place: Connected,
+) {
     // Live events are small; waiting to fill a packet would delay each of them.
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "TCP_NODELAY cannot be set");
@@ -62,12 +131,24 @@ fn connect(stream: TcpStream, peer: SocketAddr, router: Router, graceful: &Grace
         request
     });
     let mut server = auto::Builder::new(TokioExecutor::new());
-    server.http1().timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT);
-    server.http2().timer(TokioTimer::new()).keep_alive_interval(Duration::from_secs(20));
+    server
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADER_TIMEOUT)
+        .max_headers(100)
+        .max_buf_size(MAX_HEADERS);
+    server
+        .http2()
+        .timer(TokioTimer::new())
+        .keep_alive_interval(Duration::from_secs(20))
+        .max_concurrent_streams(MAX_STREAMS)
+        .max_pending_accept_reset_streams(MAX_RESETS)
+        .max_header_list_size(MAX_HEADERS as u32);
     let io = TokioIo::new(Greeted::new(stream));
     let connection = server.serve_connection_with_upgrades(io, TowerToHyperService::new(service));
     let connection = graceful.watch(connection.into_owned());
     tokio::spawn(async move {
+        let _place = place;
         if let Err(error) = connection.await {
             tracing::debug!(%error, %peer, "a connection ended badly");
         }

@@ -9,14 +9,16 @@ use crate::{
     assets, attachments,
     auth::{PasswordGate, middleware as door_checks},
     config::Report,
-    headers, problem,
+    functions, headers,
+    metrics::{self, Exposed, Metrics},
+    problem,
     sse::{self, Live},
 };
 use axum::{
     Json, Router,
     body::Body,
     extract::{Request, State},
-    http::StatusCode,
+    http::{Extensions, HeaderMap, StatusCode, Version, header},
     middleware::{from_fn, from_fn_with_state},
     response::{IntoResponse, Response},
     routing::{any, get},
@@ -24,7 +26,7 @@ use axum::{
 use leasehold_app::{pages::App, shell::shell, ssr::Door};
 use leasehold_queue::Engine;
 use leasehold_types::Problem;
-use leptos::{config::LeptosOptions, context::provide_context, server_fn::axum::server_fn_paths};
+use leptos::{config::LeptosOptions, context::provide_context};
 use leptos_axum::{LeptosRoutes, generate_route_list};
 use serde_json::json;
 use std::sync::Arc;
@@ -38,6 +40,7 @@ pub const FIXED: &[&str] = &[
     "/health",
     "/ready",
     "/health/ready",
+    "/metrics",
     "/attachments/{id}",
     "/api/openapi.json",
     "/api/docs",
@@ -51,15 +54,16 @@ pub struct Serving {
     /// Cancelled when the server is about to end: not ready any more, and live streams end.
     pub ending: CancellationToken,
     pub report: Arc<Report>,
+    pub metrics: Arc<Metrics>,
 }
 
 pub fn router(serving: Serving) -> Router {
     // One count of open streams for pages and the API.
-    let live =
-        Live { engine: serving.engine.clone(), limits: Arc::default(), ending: serving.ending.clone() };
+    let live = Live::new(serving.engine.clone(), serving.metrics.process.clone(), serving.ending.clone());
     let site = Site::new(&serving, &live);
     let (engine, ending) = (serving.engine.clone(), serving.ending.clone());
     let api = Api { engine, ending, report: serving.report.clone(), live };
+    let exposed = Exposed { metrics: serving.metrics.clone(), engine: serving.engine.clone() };
     let api::Described { router: routes, description } = api::routes(&api);
     let docs = api::docs::page(&description);
     let ready = Ready { engine: serving.engine.clone(), ending: serving.ending };
@@ -69,15 +73,17 @@ pub fn router(serving: Serving) -> Router {
         .route("/health/ready", get(is_ready))
         .with_state(ready)
         .route("/attachments/{id}", get(attachments::download).with_state(serving.engine.clone()))
-        .merge(routes)
-        .route("/api/openapi.json", get(async move || Json(description.clone())))
-        .route("/api/docs", get(async move || docs.clone()))
+        .merge(metrics::routes(exposed).layer(smaller()))
+        .merge(routes.layer(smaller()))
+        .route("/api/openapi.json", get(async move || Json(description.clone())).layer(smaller()))
+        .route("/api/docs", get(async move || docs.clone()).layer(smaller()))
         .fallback(move |request| site.clone().answer(request))
         .layer(from_fn(door_checks::same_origin))
         .layer(from_fn(headers::limit_body))
         .layer(from_fn_with_state(serving.trust_forwarded, headers::forwarded))
         .layer(from_fn(headers::secure))
         .layer(from_fn(headers::observe))
+        .layer(from_fn_with_state(serving.metrics.process.clone(), metrics::count_requests))
 }
 
 #[derive(Clone)]
@@ -104,10 +110,9 @@ struct Site {
 impl Site {
     fn new(serving: &Serving, live: &Live) -> Self {
         let pages = pages(serving, live.clone());
-        let smaller = CompressionLayer::new().compress_when(is_worth_compressing);
         let with_cookie = |secure| {
             let sessions = door_checks::sessions(serving.engine.clone(), secure);
-            pages.clone().layer(sessions).layer(smaller.clone())
+            pages.clone().layer(sessions).layer(smaller())
         };
         Self { on_this_machine: with_cookie(false), elsewhere: with_cookie(true) }
     }
@@ -126,15 +131,18 @@ impl Site {
     }
 }
 
-/// Pages and what islands ask for. Never live streams: a compressor would hold their events back.
-fn is_worth_compressing(
-    status: StatusCode,
-    _: axum::http::Version,
-    headers: &axum::http::HeaderMap,
-    _: &axum::http::Extensions,
-) -> bool {
-    let kind = headers.get(axum::http::header::CONTENT_TYPE).map(|v| v.as_bytes()).unwrap_or_default();
-    status.is_success() && (kind.starts_with(b"text/html") || kind.starts_with(b"application/json"))
+type Worth = fn(StatusCode, Version, &HeaderMap, &Extensions) -> bool;
+
+fn smaller() -> CompressionLayer<Worth> {
+    CompressionLayer::new().compress_when(is_worth_compressing as Worth)
+}
+
+/// Pages, figures, and what islands and programs ask for. Never live streams: a compressor would hold their events back.
+fn is_worth_compressing(status: StatusCode, _: Version, headers: &HeaderMap, _: &Extensions) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE).map(|v| v.as_bytes()).unwrap_or_default();
+    let worth: [&[u8]; 4] =
+        [b"text/html", b"application/json", b"text/plain; version", b"application/openmetrics-text"];
+    status.is_success() && worth.iter().any(|start| kind.starts_with(start))
 }
 
 fn pages(serving: &Serving, live: Live) -> Router {
@@ -153,18 +161,10 @@ fn pages(serving: &Serving, live: Live) -> Router {
         .with_state(options)
         .layer(from_fn(door_checks::take_flash))
         .layer(from_fn_with_state(engine.clone(), door_checks::guard));
-    let functions = any(move |request| call_function(lend.clone(), request));
+    let functions = any(move |request| functions::call(lend.clone(), request));
     Router::new()
         .route("/do/{*function}", functions)
         .route("/t/{slug}/live", get(sse::live).with_state(live))
         .merge(views)
         .layer(from_fn_with_state(engine, door_checks::load_user))
-}
-
-async fn call_function(lend: impl Fn() + Clone + Send + 'static, request: Request<Body>) -> Response {
-    let path = request.uri().path();
-    if !server_fn_paths().any(|(known, _)| known == path) {
-        return problem::respond_to(request.headers(), &Problem::not_found("This function"));
-    }
-    leptos_axum::handle_server_fns_with_context(lend, request).await.into_response()
 }

@@ -134,6 +134,31 @@ pub fn schemathesis(workspace: &Workspace) -> Result<PathBuf, String> {
     Ok(program)
 }
 
+/// The program that reads metrics and alert rules as Prometheus would; its path. Unpacked from Debian's package, because
+/// installing that would start a service.
+pub fn promtool(workspace: &Workspace) -> Result<PathBuf, String> {
+    if let Some(path) = env::var_os("PROMTOOL").map(PathBuf::from).or_else(|| on_path("promtool")) {
+        return Ok(path);
+    }
+    let home = workspace.target.join("tools").join("prometheus");
+    let program = home.join("usr/bin/promtool");
+    if program.is_file() {
+        return Ok(program);
+    }
+    fs::create_dir_all(&home).map_err(|e| format!("creating {}: {e}", home.display()))?;
+    let wish =
+        "promtool is missing: put it on the PATH (it comes with Prometheus), or its path into PROMTOOL";
+    let download = |e| format!("{e}; {wish}");
+    exec::run(Command::new("apt-get").args(["download", "-q", "prometheus"]).current_dir(&home))
+        .map_err(download)?;
+    let files = fs::read_dir(&home).map_err(|e| format!("reading {}: {e}", home.display()))?;
+    let package = files.filter_map(Result::ok).map(|file| file.path());
+    let package = package.filter(|path| path.extension().is_some_and(|e| e == "deb")).max();
+    let package = package.ok_or_else(|| wish.to_owned())?;
+    exec::run(Command::new("dpkg").arg("-x").arg(&package).arg(&home)).map_err(download)?;
+    if program.is_file() { Ok(program) } else { Err(wish.to_owned()) }
+}
+
 pub fn has_nextest(workspace: &Workspace) -> bool {
     exec::output(workspace.cargo().args(["nextest", "--version"])).is_ok()
 }

@@ -18,6 +18,7 @@ pub mod definitions;
 pub mod door;
 pub mod door_limits;
 pub mod fairness;
+pub mod figures;
 pub mod files_from_outside;
 pub mod finish;
 pub mod gate_races;
@@ -35,6 +36,7 @@ pub mod queues_and_workers;
 pub mod reclaim;
 pub mod remote;
 pub mod renew;
+pub mod rights;
 pub mod sessions;
 pub mod unit_limits;
 pub mod units;
@@ -201,6 +203,12 @@ macro_rules! conformance_suite {
             outbox: events_come_in_order_and_once, the_tail_is_the_newest, a_limit_pages_the_outbox,
                 events_are_replayed_within_a_scope, events_carry_what_a_page_needs, the_oldest_event_is_known,
                 a_refused_write_leaves_no_event, wakes_follow_events;
+            rights: sessions_are_answered_in_order_with_what_their_user_is, a_session_that_ended_has_no_rights,
+                only_keys_that_still_open_are_live;
+            figures: jobs_are_counted_by_kind_and_state, a_state_without_jobs_is_left_out,
+                jobs_that_wait_for_a_time_are_counted_up_to_a_limit, running_jobs_tell_when_their_lease_ends,
+                times_of_a_job_are_those_of_its_row, recent_runs_tell_how_long_jobs_waited_and_ran,
+                a_failure_names_its_class_and_the_next_try, pools_are_never_fuller_than_they_may_be;
         }
     };
     (@all $fresh:path; $($module:ident: $($case:ident),+ $(,)?;)+) => {

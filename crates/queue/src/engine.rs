@@ -116,6 +116,7 @@ pub struct Engine {
     tenant_limits: limits::Remembered,
     quotas: Arc<Quotas>,
     gate: ClaimGate,
+    claimed: std::sync::atomic::AtomicU64,
     signer: tokio::sync::OnceCell<Signer>,
 }
 
@@ -124,8 +125,8 @@ impl Engine {
         let quotas = Arc::new(config.quotas.clone());
         let (hub, gate, definitions) = (Hub::default(), ClaimGate::default(), Mutex::new(None));
         let tenant_limits = limits::Remembered::default();
-        let signer = tokio::sync::OnceCell::new();
-        Self { store, clock, config, hub, definitions, tenant_limits, quotas, gate, signer }
+        let (signer, claimed) = (tokio::sync::OnceCell::new(), Default::default());
+        Self { store, clock, config, hub, definitions, tenant_limits, quotas, gate, claimed, signer }
     }
 
     /// For workers, sessions and sweeps, which speak the store's verbs themselves.

@@ -10,7 +10,10 @@ use leasehold_types::{
 };
 pub use new_job::{CreateAnswer, Created, HowCreated, Idempotency, NewJob};
 use serde_json::Value;
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 use uuid::Uuid;
 
 // ---- people -------------------------------------------------------------------------------------
@@ -251,9 +254,33 @@ pub struct OutboxGap {
 pub struct OutboxEvent {
     pub tenant_id: TenantId,
     pub event: LiveEvent,
+    written: Written,
+}
+
+/// What the first reader wrote down for all others; it says nothing new, so it does not count in comparisons.
+#[derive(Clone, Default, Debug)]
+struct Written(OnceLock<Box<str>>);
+
+impl PartialEq for Written {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 impl OutboxEvent {
+    pub fn new(tenant_id: TenantId, event: LiveEvent) -> Self {
+        Self { tenant_id, event, written: Written::default() }
+    }
+
+    /// The event as JSON: written once, however many readers a process has.
+    pub fn json(&self) -> Result<&str, serde_json::Error> {
+        if let Some(text) = self.written.0.get() {
+            return Ok(text);
+        }
+        let text = serde_json::to_string(&self.event)?;
+        Ok(self.written.0.get_or_init(|| text.into()))
+    }
+
     /// The event's name anywhere in the world: the random half of its tenant's id, then its cursor. Nothing is
     /// stored for it, and every reader finds the same one.
     pub fn uuid(&self) -> Uuid {

@@ -9,6 +9,7 @@ use crate::{
     attachments::Attachments,
     audit::Audit,
     callers::Callers,
+    figures::Figures,
     params::{
         CancelAnswer, ClaimedJob, CreateAnswer, Finish, FinishAnswer, Heartbeat, Lease, NewDefinition,
         NewJob, NewKey, NewLogLine, NewTenant, NewUser, OutboxCursor, OutboxEvent, QueueControl, Reclaimed,
@@ -16,6 +17,7 @@ use crate::{
     },
     people::People,
     remote::Remote,
+    rights::Rights,
     scope::Scope,
     transition::Rules,
     units::Units,
@@ -82,7 +84,9 @@ pub type Setting = (String, Option<Timestamp>);
 
 /// Everything a store does; more of it is in the traits it builds on.
 #[async_trait]
-pub trait Store: Upkeep + Attachments + Units + Remote + Callers + People + Audit + Administration {
+pub trait Store:
+    Upkeep + Attachments + Units + Remote + Callers + People + Audit + Administration + Figures + Rights
+{
     // ---- the database itself
 
     /// Brings the schema up to date.

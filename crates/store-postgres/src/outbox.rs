@@ -21,7 +21,7 @@ use leasehold_queue::{
     Scope, StoreResult,
     params::{OutboxCursor, OutboxEvent, OutboxGap},
 };
-use leasehold_types::{LiveEvent, TenantId};
+use leasehold_types::{LiveEvent, TenantId, Timestamp};
 use serde::Deserialize;
 use serde_json::Value;
 use std::{sync::atomic::Ordering, time::Duration};
@@ -56,6 +56,8 @@ struct Attrs {
     stage: Option<String>,
     message: Option<String>,
     error_code: Option<String>,
+    error_class: Option<String>,
+    retry_at: Option<Timestamp>,
     worker: Option<String>,
 }
 
@@ -79,9 +81,11 @@ impl EventRecord {
             stage: attrs.stage,
             message: attrs.message,
             error_code: attrs.error_code,
+            error_class: attrs.error_class,
+            retry_at: attrs.retry_at,
             worker: attrs.worker,
         };
-        Ok(OutboxEvent { tenant_id: TenantId(self.tenant_id), event })
+        Ok(OutboxEvent::new(TenantId(self.tenant_id), event))
     }
 }
 

@@ -72,8 +72,12 @@ pub struct Settlement {
 
 impl Settlement {
     fn attrs(&self) -> Option<Value> {
+        let class = self.verdict.error_class.map(|class| class.to_string());
+        let retry_at = self.verdict.available_at.map(|at| at.to_string());
         let fields = [
             ("error_code", &self.verdict.error_code),
+            ("error_class", &class),
+            ("retry_at", &retry_at),
             ("message", &self.message),
             ("worker", &self.lost_worker),
         ];

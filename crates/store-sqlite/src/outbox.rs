@@ -52,6 +52,10 @@ pub(crate) struct Attrs {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_code: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub error_class: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub worker: Option<String>,
 }
 
@@ -141,9 +145,11 @@ impl TryFrom<EventRecord> for OutboxEvent {
             stage: attrs.stage,
             message: attrs.message,
             error_code: attrs.error_code,
+            error_class: attrs.error_class,
+            retry_at: attrs.retry_at,
             worker: attrs.worker,
         };
-        Ok(Self { tenant_id: EVENTS.parse("tenant_id", &row.tenant_id)?, event })
+        Ok(Self::new(EVENTS.parse("tenant_id", &row.tenant_id)?, event))
     }
 }
 

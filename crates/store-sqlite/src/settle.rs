@@ -126,6 +126,8 @@ impl Settlement {
         let attrs = Attrs {
             message,
             error_code: verdict.error_code.clone(),
+            error_class: verdict.error_class.map(|class| class.to_string()),
+            retry_at: verdict.available_at,
             worker: lost_by(&before, end),
             stage: None,
         };

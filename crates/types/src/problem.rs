@@ -44,6 +44,7 @@ codes! {
     SetupLinkInvalid = "SETUP_LINK_INVALID", 403, "This link does not work";
     CrossSite = "CROSS_SITE", 403, "The request came from another site";
     Forbidden = "FORBIDDEN", 403, "You may not do this";
+    RequestTimeout = "REQUEST_TIMEOUT", 408, "The request did not arrive in time";
     MethodNotAllowed = "METHOD_NOT_ALLOWED", 405, "This address does not take this method";
     NotFound = "NOT_FOUND", 404, "There is nothing here";
     CursorExpired = "CURSOR_EXPIRED", 410, "The events after this cursor are gone";

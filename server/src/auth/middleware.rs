@@ -66,8 +66,12 @@ fn comes_from_here(uri: &Uri, headers: &HeaderMap) -> bool {
         let said = headers.get_all("sec-fetch-site");
         return said.iter().all(|site| site == "same-origin" || site == "none");
     }
-    let Some(origin) = headers.get(header::ORIGIN) else { return true };
-    let origin = origin.to_str().ok().and_then(|o| o.split_once("://")).map(|(_, host)| host);
+    // Old browsers name only the page a form was on.
+    let Some(said) = headers.get(header::ORIGIN).or_else(|| headers.get(header::REFERER)) else {
+        return true;
+    };
+    let origin = said.to_str().ok().and_then(|o| o.split_once("://"));
+    let origin = origin.and_then(|(_, rest)| rest.split('/').next());
     origin.is_some_and(|origin| host(uri, headers).is_some_and(|host| origin.eq_ignore_ascii_case(host)))
 }
 
@@ -198,6 +202,8 @@ mod tests {
         assert!(!here(&[("sec-fetch-site", "cross-site")]));
         assert!(!here(&[("origin", "http://evil.example"), ("host", "jobs.example")]));
         assert!(!here(&[("origin", "null"), ("host", "jobs.example")]));
+        assert!(!here(&[("referer", "http://evil.example/a"), ("host", "jobs.example")]));
+        assert!(here(&[("referer", "http://jobs.example/t/a"), ("host", "jobs.example")]));
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod provider;
 mod routes;
 mod running;
 mod serve;
+mod streams;
 mod worker;
 
 use crate::{config, config::Config, problem};

@@ -7,6 +7,7 @@ use super::{Out, announce::announce, failed, running};
 use crate::{
     config::Config,
     http,
+    metrics::{self, Metrics},
     router::{Serving, router},
     store,
 };
@@ -49,6 +50,12 @@ impl Serve {
             .await
             .map_err(|error| failed(&format!("listen on {}", config.addr), error))?;
         let bound = listener.local_addr().map_err(|error| failed("tell its own address", error))?;
+        let metrics = Arc::new(Metrics::new(config.metrics.clone()));
+        let counting = config.metrics.enabled.then(|| {
+            // Before the hub begins, so that no event is missed.
+            let events = engine.hub().subscribe();
+            tokio::spawn(metrics::follow(metrics.clone(), engine.clone(), events))
+        });
         let following = follow_outbox(&engine).await?;
         let watchdog = tokio::spawn(leasehold_worker::watchdog(engine.clone(), ending.clone()));
         let pool = (config.concurrency > 0)
@@ -58,9 +65,11 @@ impl Serve {
             trust_forwarded: config.trust_forwarded,
             ending: ending.clone(),
             report: config.report.clone(),
+            metrics: metrics.clone(),
         };
         let closing = CancellationToken::new();
-        let server = tokio::spawn(http::serve(listener, router(serving), closing.clone()));
+        let server =
+            tokio::spawn(http::serve(listener, router(serving), metrics.process.clone(), closing.clone()));
         announce(&engine, &config, bound, out).await?;
 
         ending.cancelled().await;
@@ -72,6 +81,7 @@ impl Serve {
         closing.cancel();
         server.await.map_err(|error| failed("end its server", error))?;
         following.abort();
+        counting.inspect(JoinHandle::abort);
         watchdog.abort();
         Ok(())
     }

@@ -2,6 +2,7 @@
 //! order of precedence. A name nobody knows is warned about, a value nobody understands stops the start.
 
 mod contradictions;
+mod metrics;
 mod report;
 mod settings;
 mod sources;
@@ -18,6 +19,7 @@ use leasehold_queue::{
     signing::SHORTEST_LIFE,
 };
 use leasehold_types::Problem;
+pub use metrics::{Anonymous, MetricsConfig};
 pub use report::{Report, Setting};
 pub use settings::help;
 use sources::{Sources, read_file, wrong};
@@ -38,6 +40,7 @@ pub struct Config {
     pub setup_ttl: Duration,
     pub trust_forwarded: bool,
     pub log_json: bool,
+    pub metrics: MetricsConfig,
     /// Said once the log is there.
     pub warnings: Vec<String>,
     /// Every setting as it is in effect, for those who run the installation.
@@ -115,6 +118,7 @@ impl Config {
             setup_ttl: sources.seconds("JOBS_SETUP_TTL_SECONDS", 86_400)?,
             trust_forwarded: sources.switch("JOBS_TRUST_FORWARDED", false)?,
             log_json: sources.switch("JOBS_LOG_JSON", false)?,
+            metrics: metrics::metrics(sources)?,
             warnings: report.warnings.clone(),
             report: Arc::new(report),
         })

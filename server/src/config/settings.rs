@@ -61,6 +61,27 @@ pub const SETTINGS: &[(&str, &str)] = &[
     ("JOBS_SETUP_TTL_SECONDS", "how long the setup link works; 86400"),
     ("JOBS_TRUST_FORWARDED", "take the client's address from X-Forwarded-For, behind a proxy; false"),
     ("JOBS_LOG_JSON", "log in JSON; false"),
+    ("JOBS_ENABLE_METRICS", "serve /metrics, and count events for it; true"),
+    (
+        "JOBS_METRICS_ANONYMOUS",
+        "who may read /metrics without a key: nobody, loopback (programs on this machine) or everyone; loopback",
+    ),
+    ("JOBS_DURATION_BUCKETS", "bounds of duration histograms in seconds, rising, separated by commas"),
+    ("JOBS_QUEUE_LATENCY_BUCKETS", "the same for queue latency"),
+    (
+        "JOBS_METRICS_MAX_GROUPS",
+        "groups, tenants, error codes and stages with a label of their own, later ones are `other`; 100",
+    ),
+    ("JOBS_METRICS_EXEMPLARS", "show trace ids beside durations, in OpenMetrics; false"),
+    ("JOBS_METRICS_EXEMPLAR_SAMPLING", "the share of finished jobs that are shown so; 0.01"),
+    ("JOBS_SLO_ENABLE", "percentiles of latency and duration per owner; false"),
+    ("JOBS_METRICS_GAUGES_ENABLED", "the same as JOBS_SLO_ENABLE; either switches them on; false"),
+    ("JOBS_SLO_WINDOW_HOURS", "how far back these percentiles look; 6"),
+    ("JOBS_METRICS_RECONCILE_GROUPS_PER_TICK", "owners, by kind of job, that get percentiles; 100"),
+    (
+        "JOBS_GAUGES_DEBOUNCE_MS",
+        "how old figures from the database may be on /metrics, two seconds at least; 0",
+    ),
     ("JOBS_TEST_NOW_EPOCH", "freeze the clock (tests)"),
     ("JOBS_CONFIG_FILE", "another file than ./leasehold.toml"),
 ];

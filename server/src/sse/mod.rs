@@ -11,9 +11,11 @@ mod limits;
 mod page;
 mod reader;
 mod replay;
+mod rights;
 mod telling;
 mod who;
 
+use crate::metrics::ProcessFigures;
 use axum::{
     http::{HeaderName, HeaderValue},
     response::{
@@ -26,7 +28,12 @@ use leasehold_types::{Problem, ProblemCode};
 pub use limits::{Limits, Place};
 pub use page::live;
 use reader::Reader;
-use std::{convert::Infallible, sync::Arc, time::Duration};
+use rights::{RightsWatch, Watch};
+use std::{
+    convert::Infallible,
+    sync::{Arc, atomic::Ordering::Relaxed},
+    time::Duration,
+};
 pub use telling::{Telling, hello};
 use tokio::sync::{broadcast, mpsc};
 use tokio_stream::{StreamExt, wrappers::ReceiverStream};
@@ -40,6 +47,8 @@ const BUFFERED: usize = 64;
 pub struct Live {
     pub engine: Arc<Engine>,
     pub limits: Arc<Limits>,
+    rights: Arc<RightsWatch>,
+    figures: Arc<ProcessFigures>,
     /// Cancelled when the server is about to end.
     pub ending: CancellationToken,
 }
@@ -48,30 +57,47 @@ pub struct Live {
 pub struct Seat {
     who: Who,
     place: Place,
+    watch: Watch,
     events: broadcast::Receiver<Arc<OutboxEvent>>,
 }
 
 impl Live {
+    /// Also starts the watch over the rights of its streams.
+    pub fn new(engine: Arc<Engine>, figures: Arc<ProcessFigures>, ending: CancellationToken) -> Self {
+        let rights = Arc::new(RightsWatch::default());
+        tokio::spawn(rights.clone().run(engine.clone(), ending.clone()));
+        Self { engine, limits: Arc::default(), rights, figures, ending }
+    }
+
     /// Whoever wants to show something first reads it after this, so that nothing falls in between.
     pub fn seat(&self, who: Who) -> Result<Seat, Problem> {
         if self.ending.is_cancelled() {
             return Err(Problem::new(ProblemCode::Unavailable, "This server is about to end.").retry_after(2));
         }
         let place = self.limits.enter(&who.holder(), who.scope().tenant())?;
-        Ok(Seat { who, place, events: self.engine.hub().subscribe() })
+        let watch = self.rights.begin(&who);
+        Ok(Seat { who, place, watch, events: self.engine.hub().subscribe() })
     }
 
     /// Tells what happened after `after`, or from now on, until there is nothing more to tell or nobody to hear it.
     pub fn stream(&self, seat: Seat, after: Option<i64>, telling: impl Telling) -> Response {
-        let Seat { who, place, events } = seat;
-        let reader = Reader { engine: self.engine.clone(), events, after, who: Arc::new(who), telling };
+        let Seat { who, place, watch, events } = seat;
+        let reader = Reader {
+            engine: self.engine.clone(),
+            events,
+            after,
+            who,
+            telling,
+            figures: self.figures.clone(),
+        };
         let (out, stream) = mpsc::channel(BUFFERED);
-        let ending = self.ending.clone();
+        let (ending, open) = (self.ending.clone(), OpenStream::new(self.figures.clone()));
         tokio::spawn(async move {
-            let _place = place;
+            let _held = (place, open);
             tokio::select! {
                 () = ending.cancelled() => {}
                 () = out.closed() => {}
+                () = watch.refused() => {}
                 // Ends when the stream does; a closed channel is the reader going away.
                 () = reader.run(&out) => {}
             }
@@ -81,5 +107,21 @@ impl Live {
         let unbuffered = HeaderName::from_static("x-accel-buffering");
         response.headers_mut().insert(unbuffered, HeaderValue::from_static("no"));
         response
+    }
+}
+
+/// Counted while it lasts.
+struct OpenStream(Arc<ProcessFigures>);
+
+impl OpenStream {
+    fn new(figures: Arc<ProcessFigures>) -> Self {
+        figures.streams_open.fetch_add(1, Relaxed);
+        Self(figures)
+    }
+}
+
+impl Drop for OpenStream {
+    fn drop(&mut self) {
+        self.0.streams_open.fetch_sub(1, Relaxed);
     }
 }

@@ -62,8 +62,7 @@ impl Telling for Page {
     }
 
     fn tell(&mut self, event: &OutboxEvent) -> Option<Result<Event, axum::Error>> {
-        let event = &event.event;
-        let wanted = self.job.is_none_or(|job| job == event.number);
-        wanted.then(|| Event::default().json_data(event))
+        let wanted = self.job.is_none_or(|job| job == event.event.number);
+        wanted.then(|| event.json().map(|text| Event::default().data(text)).map_err(axum::Error::new))
     }
 }

@@ -1,9 +1,13 @@
 //! One reader: replay, follow, and again when it fell behind.
 
 use super::{Telling, Who};
+use crate::metrics::ProcessFigures;
 use axum::response::sse::Event;
 use leasehold_queue::{Engine, params::OutboxEvent};
-use std::{convert::Infallible, sync::Arc};
+use std::{
+    convert::Infallible,
+    sync::{Arc, atomic::Ordering::Relaxed},
+};
 use tokio::sync::{broadcast, broadcast::error::RecvError, mpsc};
 
 /// Why a stream ends.
@@ -19,20 +23,17 @@ pub struct Reader<T> {
     pub engine: Arc<Engine>,
     pub events: broadcast::Receiver<Arc<OutboxEvent>>,
     pub after: Option<i64>,
-    pub who: Arc<Who>,
+    pub who: Who,
     pub telling: T,
+    pub figures: Arc<ProcessFigures>,
 }
 
 pub type Out = mpsc::Sender<Event>;
 
 impl<T: Telling> Reader<T> {
     pub async fn run(mut self, out: &Out) {
-        let (who, engine) = (self.who.clone(), self.engine.clone());
-        let end = tokio::select! {
-            () = who.until_refused(&engine) => End::Over,
-            Err(end) = self.stream(out) => end,
-        };
-        if matches!(end, End::Resync) {
+        if let Err(End::Resync) = self.stream(out).await {
+            self.figures.stream_resyncs.fetch_add(1, Relaxed);
             // The reader may be gone already; then nobody needs to be told.
             let _ = out.send(Event::default().event("resync").data("{}")).await;
         }
@@ -93,7 +94,10 @@ impl<T: Telling> Reader<T> {
         }
         match self.telling.tell(event) {
             None => {}
-            Some(Ok(message)) => send(out, message.id(event.event.id.to_string())).await?,
+            Some(Ok(message)) => {
+                send(out, message.id(event.event.id.to_string())).await?;
+                self.figures.stream_events.fetch_add(1, Relaxed);
+            }
             Some(Err(error)) => {
                 tracing::error!(%error, id = event.event.id, "an event cannot be written as JSON");
                 return Err(End::Resync);

@@ -149,19 +149,6 @@ impl Cast {
         number
     }
 
-    /// An address nobody has yet.
-    pub fn fresh_email(&self) -> String {
-        format!("new-{}@acme.example", uuid::Uuid::new_v4().simple())
-    }
-
-    /// A new member of Acme; their id.
-    pub fn member(&self) -> String {
-        let email = self.fresh_email();
-        let line = ["user", "add", &email, "--role", "viewer", "--tenant", "acme", "--password-stdin"];
-        let user = self.house.json(&line, PASSWORD);
-        user["id"].as_str().unwrap_or_else(|| panic!("no id: {user}")).to_owned()
-    }
-
     /// What this person has done so far, by the audit log.
     pub fn deeds_of(&self, role: Role) -> usize {
         let entries = self.house.json(&["audit", "list", "--limit", "1000"], "");

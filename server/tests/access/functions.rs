@@ -3,7 +3,6 @@
 
 use crate::{
     cast::{Cast, Role},
-    common::remote::new_key,
     differences,
 };
 
@@ -62,82 +61,51 @@ const CASES: &[Case] = &[
     },
     Case { path: "/do/cancel", need: Need::Operate, fields: |cast| of_job(cast.waiting_job()) },
     Case { path: "/do/retry", need: Need::Operate, fields: |cast| of_job(cast.cancelled_job()) },
-    Case { path: "/do/rename_me", need: Need::Own, fields: |_| vec![("name", "Someone".into())] },
     Case { path: "/do/choose_password", need: Need::Nothing, fields: |_| Vec::new() },
     Case {
         path: "/do/invite_member",
         need: Need::Operate,
-        fields: |cast| in_acme(&[("email", &cast.fresh_email()), ("role", "viewer")]),
+        fields: |_| vec![("slug", "acme".into()), ("email", somebody()), ("role", "viewer".into())],
     },
-    Case {
-        path: "/do/change_role",
-        need: Need::Operate,
-        fields: |cast| in_acme(&[("user", &cast.member()), ("role", "admin")]),
-    },
-    Case {
-        path: "/do/remove_member",
-        need: Need::Operate,
-        fields: |cast| in_acme(&[("user", &cast.member())]),
-    },
+    Case { path: "/do/renew_invitation", need: Need::Operate, fields: |cast| of_member(cast) },
+    Case { path: "/do/change_role", need: Need::Operate, fields: |cast| of_member(cast) },
+    Case { path: "/do/remove_member", need: Need::Operate, fields: |cast| of_member(cast) },
     Case {
         path: "/do/create_key",
         need: Need::Operate,
-        fields: |_| in_acme(&[("key_name", "mine"), ("key_scope", "read")]),
+        fields: |_| vec![("slug", "acme".into()), ("key_name", "x".into()), ("key_scope", "read".into())],
     },
     Case {
         path: "/do/revoke_key",
         need: Need::Operate,
-        fields: |cast| in_acme(&[("prefix", &prefix(&new_key(&cast.house, "acme", "read")))]),
+        fields: |cast| {
+            vec![("slug", "acme".into()), ("prefix", prefix_of_a_key(cast, &["--tenant", "acme"]))]
+        },
     },
     Case {
         path: "/do/create_installation_key",
         need: Need::Govern,
-        fields: |_| vec![("key_name", "all".into()), ("key_scope", "read".into())],
+        fields: |_| vec![("key_name", "x".into()), ("key_scope", "read".into())],
     },
     Case {
         path: "/do/revoke_installation_key",
         need: Need::Govern,
-        fields: |cast| {
-            let key = ["key", "add", "--installation", "--name", "gone", "--scope", "read"];
-            vec![("prefix", prefix(cast.house.json(&key, "")["key"].as_str().unwrap()))]
-        },
+        fields: |cast| vec![("prefix", prefix_of_a_key(cast, &["--installation"]))],
     },
-    Case {
-        path: "/do/add_tenant",
-        need: Need::Govern,
-        fields: |cast| vec![("name", cast.fresh_email().replace(['@', '.'], " "))],
-    },
+    Case { path: "/do/add_tenant", need: Need::Govern, fields: |_| vec![("name", somebody())] },
     Case {
         path: "/do/limit_tenant",
         need: Need::Govern,
-        fields: |_| in_acme(&[("max_queued", "100000"), ("submits_per_minute", ""), ("max_in_flight", "")]),
+        fields: |_| vec![("slug", "acme".into()), ("max_queued", "100000".into())],
     },
-    Case {
-        path: "/do/set_disabled",
-        need: Need::Govern,
-        fields: |cast| vec![("user", cast.member()), ("disabled", "true".into())],
-    },
-    Case { path: "/do/reset_password", need: Need::Govern, fields: |cast| vec![("user", cast.member())] },
+    Case { path: "/do/set_disabled", need: Need::Govern, fields: |cast| of_member(cast) },
+    Case { path: "/do/reset_password", need: Need::Govern, fields: |cast| of_member(cast) },
 ];
 
-fn in_acme(fields: &[(&'static str, &str)]) -> Fields {
-    let own = fields.iter().map(|(name, value)| (*name, (*value).to_owned()));
-    [("slug", "acme".to_owned())].into_iter().chain(own).collect()
-}
-
-fn prefix(key: &str) -> String {
-    key["lh_".len()..].split('_').next().unwrap().to_owned()
-}
-
-/// Their targets cannot be made here (a quarantined job, an open invitation), or they end the session they come with; the
-/// tests of jobs and people hold them to the same scope.
-const TRIED_ELSEWHERE: &[&str] = &[
-    "/do/requeue",
-    "/do/renew_invitation",
-    "/do/change_password",
-    "/do/end_session",
-    "/do/sign_out_everywhere",
-];
+/// The first one's target cannot be made without a worker; the stores' own tests hold it to the same scope. The others
+/// change nothing but one's own account.
+const TRIED_ELSEWHERE: &[&str] =
+    &["/do/requeue", "/do/rename_me", "/do/change_password", "/do/end_session", "/do/sign_out_everywhere"];
 
 pub fn try_all(cast: &Cast) -> Vec<String> {
     let routes = cast.house.json(&["routes"], "");
@@ -158,9 +126,7 @@ pub fn try_all(cast: &Cast) -> Vec<String> {
 fn may(need: Need, role: Role) -> bool {
     match need {
         Need::Nothing => true,
-        Need::Own => matches!(role, Role::OtherTenant | Role::Viewer | Role::Admin | Role::SuperAdmin),
         Need::Operate => matches!(role, Role::Admin | Role::SuperAdmin),
-        Need::Govern => role == Role::SuperAdmin,
         Need::Govern => role == Role::SuperAdmin,
     }
 }
@@ -172,7 +138,7 @@ fn try_one(cast: &Cast, case: &Case, role: Role) -> Option<String> {
     let answer = cast.server.post(case.path, &fields, &cast.session(role));
     let did = cast.deeds_of(role) > before;
     let (allowed, status) = (may(case.need, role), answer.status);
-    let hidden = role != Role::OtherTenant || case.need != Need::Operate || status == 404;
+    let hidden = role != Role::OtherTenant || status == 404;
     if status >= 500 || did != allowed || !hidden {
         let deed = if did { "acts" } else { "does nothing" };
         return Some(format!("{} {deed} for {} ({status}: {})", case.path, role.title(), answer.body));

@@ -54,8 +54,8 @@ const FIXED: &[(&str, Need, &str)] = &[
     ("/api/docs", Need::Nothing, "/api/docs"),
 ];
 
-/// A link that is signed, a stream and the functions: tried in their own tests.
-const TRIED_ELSEWHERE: &[&str] = &["/attachments/{id}", "/t/{slug}/live", "/do/{*function}"];
+/// A link that is signed, a stream, the functions and what asks for keys: tried in their own tests.
+const TRIED_ELSEWHERE: &[&str] = &["/attachments/{id}", "/t/{slug}/live", "/do/{*function}", "/metrics"];
 
 pub fn try_all(cast: &Cast) -> Vec<String> {
     let routes = cast.house.json(&["routes"], "");

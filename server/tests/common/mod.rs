@@ -78,15 +78,31 @@ impl House {
         serde_json::from_slice(&output.stdout).unwrap()
     }
 
+    /// Changes the database behind the server's back.
+    pub fn sql(&self, statement: &str) {
+        let file = self.dir.path().join("data/leasehold.db");
+        let url = self.db_url.clone().unwrap_or_else(|| format!("sqlite:{}", file.display()));
+        postgres::execute(&url, statement);
+    }
+
     pub fn serve(&self, env: &[(&str, &str)]) -> Serving {
+        let mut command = self.command(&["serve", "--addr", "127.0.0.1:0"]);
+        command.envs(env.iter().copied());
+        self.start(command)
+    }
+
+    /// With so few file descriptors.
+    pub fn serve_limited(&self, files: u32) -> Serving {
+        let plain = self.command(&["serve", "--addr", "127.0.0.1:0"]);
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("ulimit -n {files} && exec \"$0\" \"$@\"")]).arg(plain.get_program());
+        command.args(plain.get_args()).current_dir(self.dir.path());
+        self.start(command)
+    }
+
+    fn start(&self, mut command: Command) -> Serving {
         let log = std::fs::File::create(self.dir.path().join("serve.log")).unwrap();
-        let mut child = self
-            .command(&["serve", "--addr", "127.0.0.1:0"])
-            .envs(env.iter().copied())
-            .stdout(Stdio::piped())
-            .stderr(log)
-            .spawn()
-            .unwrap();
+        let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let mut setup_link = None;
         let addr = loop {
@@ -207,6 +223,10 @@ impl Serving {
         let answer =
             self.post("/do/sign_in", &[("email", email), ("password", PASSWORD), ("next", "/")], &[]);
         answer.cookie().unwrap_or_else(|| panic!("no session: {} {}", answer.head, answer.body))
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id()
     }
 
     pub fn signal(&self, signal: Signal) {

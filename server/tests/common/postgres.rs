@@ -1,6 +1,6 @@
 //! A database of its own on the throw-away Postgres that the tests are given.
 
-use sqlx::{Connection, Executor, PgConnection};
+use sqlx::{Connection, Executor, PgConnection, SqliteConnection};
 
 /// The cluster goes away after the tests, so the database is left behind.
 pub fn fresh_database() -> String {
@@ -15,4 +15,17 @@ pub fn fresh_database() -> String {
     });
     let (base, _) = server.rsplit_once('/').expect("an address with a database");
     format!("{base}/{name}")
+}
+
+/// One statement on either kind of database.
+pub fn execute(url: &str, statement: &str) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let statement = sqlx::AssertSqlSafe(statement.to_owned());
+    runtime.block_on(async {
+        if url.starts_with("sqlite:") {
+            SqliteConnection::connect(url).await.unwrap().execute(statement).await.unwrap();
+        } else {
+            PgConnection::connect(url).await.unwrap().execute(statement).await.unwrap();
+        }
+    });
 }

@@ -64,6 +64,7 @@ pub fn rust(context: &mut Context) -> Outcome {
     let mut cargo = workspace.cargo();
     cargo.env("POSTGRES_TEST_DSN", dsn);
     cargo.env("SCHEMATHESIS_PATH", toolbox::schemathesis(workspace)?);
+    cargo.env("PROMTOOL", toolbox::promtool(workspace)?);
     if !toolbox::has_nextest(workspace) {
         return counted(cargo.args(["test", "--workspace", "--no-fail-fast"]), Tally::read_cargo_test);
     }

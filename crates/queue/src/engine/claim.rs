@@ -8,7 +8,7 @@ use crate::{
     transition::Ending,
 };
 use leasehold_types::WorkerId;
-use std::time::Duration;
+use std::{sync::atomic::Ordering, time::Duration};
 
 impl Engine {
     /// Takes up to `n` jobs for a worker; nothing once claims are frozen, also when that happened while this
@@ -27,10 +27,16 @@ impl Engine {
         let selector = Selector { quotas, gate, ..selector.clone() };
         let jobs = self.store.claim(worker, &selector, n, lease.min(self.config.longest_lease)).await?;
         if !self.claims_frozen() {
+            self.claimed.fetch_add(jobs.len() as u64, Ordering::Relaxed);
             return Ok(jobs);
         }
         self.release(jobs).await?;
         Ok(Vec::new())
+    }
+
+    /// How many jobs were claimed through this process.
+    pub fn jobs_claimed(&self) -> u64 {
+        self.claimed.load(Ordering::Relaxed)
     }
 
     /// From now on no claim of this process gives anything. There is no way back.

@@ -1,0 +1,59 @@
+//! Clients that mean harm, or are merely very many: the server stays small and goes on answering.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod cross_site;
+mod crowds;
+mod malformed;
+mod slow;
+
+use common::Serving;
+use std::time::{Duration, Instant};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+};
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
+}
+
+/// Sends these bytes and reads what is answered until the connection ends.
+async fn exchange(address: std::net::SocketAddr, request: &[u8]) -> std::io::Result<String> {
+    let mut stream = TcpStream::connect(address).await?;
+    // A request that is refused early may not be taken to its end.
+    let _ = stream.write_all(request).await;
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer).await;
+    Ok(String::from_utf8_lossy(&answer).into_owned())
+}
+
+fn status_of(answer: &str) -> u16 {
+    answer.split(' ').nth(1).and_then(|s| s.parse().ok()).unwrap_or_default()
+}
+
+/// How long `/health` takes, `n` times, sorted.
+async fn health_times(address: std::net::SocketAddr, n: usize) -> Vec<Duration> {
+    let mut times = Vec::new();
+    for _ in 0..n {
+        let began = Instant::now();
+        let request = format!("GET /health HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n");
+        let answer = exchange(address, request.as_bytes()).await.unwrap();
+        assert_eq!(status_of(&answer), 200, "{answer}");
+        times.push(began.elapsed());
+    }
+    times.sort();
+    times
+}
+
+fn p99(sorted: &[Duration]) -> Duration {
+    sorted[(sorted.len() * 99).div_ceil(100) - 1]
+}
+
+/// Memory of the serving process.
+fn resident_kib(server: &Serving) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", server.pid())).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.split_whitespace().next().unwrap().parse().unwrap()
+}
