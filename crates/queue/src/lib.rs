@@ -31,6 +31,7 @@ pub mod secrets;
 pub mod signing;
 pub mod store;
 pub mod transition;
+pub mod triggers;
 pub mod units;
 pub mod upkeep;
 
@@ -42,5 +43,6 @@ pub use hub::Hub;
 pub use remote::Remote;
 pub use scope::{Actor, Permission, Reach, Scope};
 pub use store::{Store, StoreError, StoreResult};
+pub use triggers::Triggers;
 pub use units::Units;
 pub use upkeep::Upkeep;

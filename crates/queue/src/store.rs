@@ -14,6 +14,7 @@ use crate::{
     remote::Remote,
     scope::Scope,
     transition::Rules,
+    triggers::Triggers,
     units::Units,
     upkeep::Upkeep,
 };
@@ -76,9 +77,9 @@ impl From<StoreError> for Problem {
 /// A setting of this installation, with its expiry.
 pub type Setting = (String, Option<Timestamp>);
 
-/// Everything a store does; more of it is in [`Upkeep`], [`Attachments`], [`Units`] and [`Remote`].
+/// Everything a store does; more of it is in [`Upkeep`], [`Attachments`], [`Units`], [`Remote`] and [`Triggers`].
 #[async_trait]
-pub trait Store: Upkeep + Attachments + Units + Remote {
+pub trait Store: Upkeep + Attachments + Units + Remote + Triggers {
     // ---- the database itself
 
     /// Brings the schema up to date.
