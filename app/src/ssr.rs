@@ -4,7 +4,10 @@
 //! pages and server functions begin with [`signed_in`] or [`enter`], so none can forget the check.
 
 use crate::components::mask::mask;
-use axum::http::{StatusCode, request::Parts};
+use axum::{
+    extract::ConnectInfo,
+    http::{Extensions, HeaderMap, StatusCode, request::Parts},
+};
 use leasehold_queue::{Actor, Engine, Permission, Reach, Scope};
 use leasehold_types::{
     JobRef, JobStatus, Problem, ProblemCode, Role,
@@ -13,7 +16,11 @@ use leasehold_types::{
 use leptos::prelude::*;
 use leptos_axum::ResponseOptions;
 use serde::{Deserialize, Serialize};
-use std::{collections::BTreeMap, net::IpAddr, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+};
 use tower_sessions::Session;
 
 /// What the server lends to pages and server functions.
@@ -80,7 +87,24 @@ impl Visit {
 /// The only way to a tenant's data. Another tenant's is "not found", as if it did not exist.
 pub async fn enter(slug: &str) -> Result<Visit, Problem> {
     let user = signed_in()?;
-    admit(&door().engine, user, slug).await
+    let mut visit = admit(&door().engine, user, slug).await?;
+    visit.scope = visit.scope.coming_from(origin());
+    Ok(visit)
+}
+
+/// From where this request came, for the audit log.
+pub fn origin() -> Option<String> {
+    let parts = expect_context::<Parts>();
+    origin_of(&parts.extensions, &parts.headers)
+}
+
+/// The caller's address and the request's id, under which the log has more.
+pub fn origin_of(extensions: &Extensions, headers: &HeaderMap) -> Option<String> {
+    let address =
+        extensions.get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip().to_canonical().to_string());
+    let request = headers.get("x-request-id").and_then(|id| id.to_str().ok());
+    let parts: Vec<_> = address.into_iter().chain(request.map(|id| format!("request {id}"))).collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
 }
 
 /// [`enter`] for callers outside Leptos, such as the live stream.

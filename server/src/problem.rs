@@ -59,7 +59,7 @@ fn with_body(problem: &Problem, content_type: &'static str, body: String) -> Res
     response
 }
 
-fn escape(text: &str) -> String {
+pub fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 

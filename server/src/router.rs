@@ -31,6 +31,19 @@ use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 use tower_http::compression::CompressionLayer;
 
+/// What is neither a page, nor a server function, nor described with the API. The tests of who may use what begin here,
+/// so nothing may be routed in this file that is not in this list.
+pub const FIXED: &[&str] = &[
+    "/health",
+    "/ready",
+    "/health/ready",
+    "/attachments/{id}",
+    "/api/openapi.json",
+    "/api/docs",
+    "/do/{*function}",
+    "/t/{slug}/live",
+];
+
 pub struct Serving {
     pub engine: Arc<Engine>,
     pub trust_forwarded: bool,
@@ -41,6 +54,8 @@ pub struct Serving {
 pub fn router(serving: Serving) -> Router {
     let site = Site::new(&serving);
     let api = Api { engine: serving.engine.clone(), ending: serving.ending.clone() };
+    let api::Described { router: routes, description } = api::routes(&api);
+    let docs = api::docs::page(&description);
     let ready = Ready { engine: serving.engine.clone(), ending: serving.ending };
     Router::new()
         .route("/health", get(|| async { Json(json!({"status": "ok"})) }))
@@ -48,7 +63,9 @@ pub fn router(serving: Serving) -> Router {
         .route("/health/ready", get(is_ready))
         .with_state(ready)
         .route("/attachments/{id}", get(attachments::download).with_state(serving.engine.clone()))
-        .nest("/api/v1", api::routes(api))
+        .merge(routes)
+        .route("/api/openapi.json", get(async move || Json(description.clone())))
+        .route("/api/docs", get(async move || docs.clone()))
         .fallback(move |request| site.clone().answer(request))
         .layer(from_fn(door_checks::same_origin))
         .layer(from_fn(headers::limit_body))

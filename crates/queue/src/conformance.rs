@@ -48,7 +48,8 @@ macro_rules! conformance_suite {
                 a_scope_sees_only_its_tenant, a_user_is_found_with_the_password_hash, an_email_is_taken_once,
                 memberships_name_tenant_and_role, the_first_admin_needs_the_token, the_setup_token_works_once,
                 an_expired_setup_token_is_refused, setup_is_over_once_a_user_exists, settings_are_replaced,
-                a_key_is_found_by_its_prefix, a_key_for_a_foreign_tenant_is_not_found;
+                a_key_is_found_by_its_prefix, only_who_reaches_every_tenant_makes_a_key_of_the_installation,
+                a_key_for_a_foreign_tenant_is_not_found;
             sessions: a_session_is_saved_and_replaced, an_expired_session_is_gone,
                 a_deleted_session_is_gone, pruning_removes_only_expired_sessions;
             definitions: a_definition_is_created_once_and_kept, definitions_are_listed_by_key,

@@ -2,7 +2,7 @@
 
 mod new_job;
 
-use crate::{claim_gate::ClaimGate, quota::Quotas, transition::Ending};
+use crate::{claim_gate::ClaimGate, quota::Quotas, scope::Scope, transition::Ending};
 use leasehold_types::{
     DefinitionId, DefinitionLimits, JobId, JobStatus, KeyId, LeaseId, LiveEvent, LogStream, Role, Stage,
     TenantId, Timestamp, UserId, WorkerId,
@@ -35,12 +35,20 @@ pub struct NewUser {
 #[derive(Clone, Debug)]
 pub struct NewKey {
     pub id: KeyId,
-    pub tenant_id: TenantId,
+    /// None: the installation's, which only those who reach every tenant may make.
+    pub tenant_id: Option<TenantId>,
     pub name: String,
     pub prefix: String,
     pub secret_hash: String,
     pub scopes: Vec<String>,
     pub expires_at: Option<Timestamp>,
+}
+
+impl NewKey {
+    /// Nobody makes a key that reaches further than they do.
+    pub fn is_within(&self, scope: &Scope) -> bool {
+        self.tenant_id.map_or(scope.tenant().is_none(), |tenant| scope.reaches(tenant))
+    }
 }
 
 /// A signed-in browser, or one that has only a message waiting for it.

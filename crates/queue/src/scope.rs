@@ -52,16 +52,23 @@ pub struct Scope {
     pub reach: Reach,
     pub actor: Actor,
     pub permission: Permission,
+    /// From where it was asked: the caller's address and the request's id. For the audit log.
+    pub origin: Option<String>,
 }
 
 impl Scope {
     pub fn new(reach: Reach, actor: Actor, permission: Permission) -> Self {
-        Self { reach, actor, permission }
+        Self { reach, actor, permission, origin: None }
     }
 
     /// For parts of Leasehold that serve every tenant.
     pub fn system(name: &'static str) -> Self {
         Self::new(Reach::All, Actor::System(name), Permission::Govern)
+    }
+
+    #[must_use]
+    pub fn coming_from(self, origin: Option<String>) -> Self {
+        Self { origin, ..self }
     }
 
     /// The same actor, confined to one tenant.

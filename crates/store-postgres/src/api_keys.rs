@@ -42,7 +42,7 @@ impl PostgresStore {
         .map_err(database)?
         .ok_or_else(|| Problem::not_found("This key"))?;
         let act = Act {
-            tenant: Some(row.tenant_id),
+            tenant: row.tenant_id,
             action: "key.revoke",
             object_type: "key",
             object_id: prefix,

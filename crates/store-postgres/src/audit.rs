@@ -31,15 +31,16 @@ pub async fn record(
 ) -> StoreResult<()> {
     let Some(actor) = audited(scope) else { return Ok(()) };
     sqlx::query!(
-        "INSERT INTO audit_log (tenant_id, actor, action, object_type, object_id, reason, created_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7)",
+        "INSERT INTO audit_log (tenant_id, actor, action, object_type, object_id, reason, created_at, origin)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
         act.tenant,
         actor,
         act.action,
         act.object_type,
         act.object_id,
         act.reason,
-        now
+        now,
+        scope.origin
     )
     .execute(connection)
     .await

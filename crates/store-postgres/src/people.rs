@@ -45,7 +45,7 @@ impl TryFrom<TenantRecord> for Tenant {
 
 pub struct KeyRecord {
     pub id: Uuid,
-    pub tenant_id: Uuid,
+    pub tenant_id: Option<Uuid>,
     pub name: String,
     pub prefix: String,
     pub secret_hash: String,
@@ -61,7 +61,7 @@ impl TryFrom<KeyRecord> for (ApiKey, String) {
     fn try_from(r: KeyRecord) -> StoreResult<Self> {
         let key = ApiKey {
             id: KeyId(r.id),
-            tenant_id: TenantId(r.tenant_id),
+            tenant_id: r.tenant_id.map(TenantId),
             name: r.name,
             prefix: r.prefix,
             scopes: parsed("api_keys", "scopes", r.scopes)?,
@@ -160,7 +160,7 @@ impl PostgresStore {
     }
 
     pub(crate) async fn add_key(&self, scope: &Scope, key: NewKey) -> StoreResult<ApiKey> {
-        if !scope.reaches(key.tenant_id) {
+        if !key.is_within(scope) {
             return Err(Problem::not_found("This tenant").into());
         }
         let now = self.now();
@@ -172,7 +172,7 @@ impl PostgresStore {
              RETURNING id, tenant_id, name, prefix, secret_hash, scopes, created_at, expires_at, revoked_at,
                        last_used_at",
             key.id.0,
-            key.tenant_id.0,
+            key.tenant_id.map(|t| t.0),
             key.name,
             key.prefix,
             key.secret_hash,
@@ -185,7 +185,7 @@ impl PostgresStore {
         .await
         .map_err(database)?;
         let act = Act {
-            tenant: Some(key.tenant_id.0),
+            tenant: key.tenant_id.map(|t| t.0),
             action: "key.create",
             object_type: "key",
             object_id: &row.prefix,

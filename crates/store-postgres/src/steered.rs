@@ -57,8 +57,8 @@ pub async fn cancel_waiting(
              FROM moved m CROSS JOIN LATERAL (VALUES (m.was, -1), ('cancelled', 1)) d(status, delta)
              GROUP BY m.tenant_id, m.domain, m.queue, m.job_type, d.status),
            audited AS (
-             INSERT INTO audit_log (tenant_id, actor, action, object_type, object_id, reason, created_at)
-             SELECT tenant_id, $6, 'job.cancel', 'job', number::text, $4, $2
+             INSERT INTO audit_log (tenant_id, actor, action, object_type, object_id, reason, created_at, origin)
+             SELECT tenant_id, $6, 'job.cancel', 'job', number::text, $4, $2, $8
              FROM moved WHERE $6::text IS NOT NULL ORDER BY number)
            SELECT number FROM moved"#,
         numbers,
@@ -67,7 +67,8 @@ pub async fn cancel_waiting(
         order.reason,
         slot(order.now),
         audited(order.scope),
-        order.outbox
+        order.outbox,
+        order.scope.origin
     )
     .fetch_all(executor)
     .await
@@ -98,8 +99,8 @@ pub async fn request_cancel(
                     NULLIF(jsonb_strip_nulls(jsonb_build_object('message', $4::text)), '{}'), $2
              FROM asked WHERE $6 ORDER BY number),
            audited AS (
-             INSERT INTO audit_log (tenant_id, actor, action, object_type, object_id, reason, created_at)
-             SELECT tenant_id, $5, 'job.cancel', 'job', number::text, $4, $2
+             INSERT INTO audit_log (tenant_id, actor, action, object_type, object_id, reason, created_at, origin)
+             SELECT tenant_id, $5, 'job.cancel', 'job', number::text, $4, $2, $7
              FROM asked WHERE $5::text IS NOT NULL ORDER BY number)
            SELECT cancel_requested_at IS NULL AS "just_now!" FROM old"#,
         numbers,
@@ -107,7 +108,8 @@ pub async fn request_cancel(
         order.scope.actor.to_string(),
         order.reason,
         audited(order.scope),
-        order.outbox
+        order.outbox,
+        order.scope.origin
     )
     .fetch_all(executor)
     .await
@@ -143,8 +145,8 @@ pub async fn requeue(
              FROM moved m CROSS JOIN (VALUES ('quarantined', -1), ('queued', 1)) d(status, delta)
              GROUP BY m.tenant_id, m.domain, m.queue, m.job_type, d.status),
            audited AS (
-             INSERT INTO audit_log (tenant_id, actor, action, object_type, object_id, reason, created_at)
-             SELECT tenant_id, $5, 'job.requeue', 'job', number::text, $3, $2
+             INSERT INTO audit_log (tenant_id, actor, action, object_type, object_id, reason, created_at, origin)
+             SELECT tenant_id, $5, 'job.requeue', 'job', number::text, $3, $2, $7
              FROM moved WHERE $5::text IS NOT NULL ORDER BY number)
            SELECT number FROM moved"#,
         numbers,
@@ -152,7 +154,8 @@ pub async fn requeue(
         order.reason,
         slot(order.now),
         audited(order.scope),
-        order.outbox
+        order.outbox,
+        order.scope.origin
     )
     .fetch_all(executor)
     .await
@@ -178,8 +181,8 @@ pub async fn reschedule(
                     NULLIF(jsonb_strip_nulls(jsonb_build_object('message', $3::text)), '{}'), $2
              FROM moved WHERE $5 ORDER BY number),
            audited AS (
-             INSERT INTO audit_log (tenant_id, actor, action, object_type, object_id, reason, created_at)
-             SELECT tenant_id, $4, 'job.reschedule', 'job', number::text, $3, $2
+             INSERT INTO audit_log (tenant_id, actor, action, object_type, object_id, reason, created_at, origin)
+             SELECT tenant_id, $4, 'job.reschedule', 'job', number::text, $3, $2, $7
              FROM moved WHERE $4::text IS NOT NULL ORDER BY number)
            SELECT number FROM moved"#,
         numbers,
@@ -187,7 +190,8 @@ pub async fn reschedule(
         order.reason,
         audited(order.scope),
         order.outbox,
-        moment(at)
+        moment(at),
+        order.scope.origin
     )
     .fetch_all(executor)
     .await

@@ -45,7 +45,7 @@ pub(crate) async fn revoke(store: &SqliteStore, scope: &Scope, prefix: &str) -> 
     .fetch_optional(&mut *tx)
     .await?;
     let key = without_hash(row.ok_or_else(|| Problem::not_found("This key"))?)?;
-    audit(&mut tx, scope, &[Deed::new(Some(key.tenant_id), "key.revoke", "key", prefix)], now).await?;
+    audit(&mut tx, scope, &[Deed::new(key.tenant_id, "key.revoke", "key", prefix)], now).await?;
     tx.commit().await?;
     Ok(key)
 }

@@ -49,13 +49,14 @@ pub(crate) async fn audit(
     }
     let (actor, now, deeds) = (scope.actor.to_string(), now.to_string(), to_json(deeds)?);
     sqlx::query!(
-        "INSERT INTO audit_log (tenant_id, actor, action, object_type, object_id, reason, created_at)
+        "INSERT INTO audit_log (tenant_id, actor, action, object_type, object_id, reason, created_at, origin)
          SELECT value ->> 'tenant_id', ?2, value ->> 'action', value ->> 'object_type', value ->> 'object_id',
-                value ->> 'reason', ?3
+                value ->> 'reason', ?3, ?4
          FROM json_each(?1) ORDER BY key",
         deeds,
         actor,
-        now
+        now,
+        scope.origin
     )
     .execute(connection)
     .await?;

@@ -128,7 +128,7 @@ pub(crate) async fn tenant(store: &SqliteStore, scope: &Scope, id: TenantId) -> 
 
 pub(crate) struct KeyRecord {
     pub id: String,
-    pub tenant_id: String,
+    pub tenant_id: Option<String>,
     pub name: String,
     pub prefix: String,
     pub secret_hash: String,
@@ -144,7 +144,7 @@ impl TryFrom<KeyRecord> for (ApiKey, String) {
     fn try_from(row: KeyRecord) -> Outcome<Self> {
         let key = ApiKey {
             id: KEYS.parse("id", &row.id)?,
-            tenant_id: KEYS.parse("tenant_id", &row.tenant_id)?,
+            tenant_id: KEYS.parse_opt("tenant_id", row.tenant_id.as_deref())?,
             scopes: KEYS.json("scopes", &row.scopes)?,
             created_at: KEYS.time("created_at", &row.created_at)?,
             expires_at: KEYS.time_opt("expires_at", row.expires_at.as_deref())?,
@@ -158,12 +158,13 @@ impl TryFrom<KeyRecord> for (ApiKey, String) {
 }
 
 pub(crate) async fn create_key(store: &SqliteStore, scope: &Scope, new: NewKey) -> Outcome<ApiKey> {
-    if !scope.reaches(new.tenant_id) {
+    if !new.is_within(scope) {
         return Err(Problem::not_found("This tenant").into());
     }
     let mut tx = store.begin().await?;
     let now = store.clock.now();
-    let (id, tenant, scopes) = (new.id.to_string(), new.tenant_id.to_string(), to_json(&new.scopes)?);
+    let (id, tenant, scopes) =
+        (new.id.to_string(), new.tenant_id.map(|id| id.to_string()), to_json(&new.scopes)?);
     let (created_by, created_at) = (scope.actor.to_string(), now.to_string());
     let expires_at = new.expires_at.map(|at| at.to_string());
     sqlx::query!(
@@ -182,7 +183,7 @@ pub(crate) async fn create_key(store: &SqliteStore, scope: &Scope, new: NewKey) 
     .execute(&mut *tx)
     .await
     .map_err(no_such_tenant)?;
-    audit(&mut tx, scope, &[Deed::new(Some(new.tenant_id), "key.create", "key", &new.prefix)], now).await?;
+    audit(&mut tx, scope, &[Deed::new(new.tenant_id, "key.create", "key", &new.prefix)], now).await?;
     tx.commit().await?;
     Ok(ApiKey {
         id: new.id,

@@ -229,7 +229,8 @@ pub struct Membership {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct ApiKey {
     pub id: KeyId,
-    pub tenant_id: TenantId,
+    /// None: the installation's, for every tenant.
+    pub tenant_id: Option<TenantId>,
     pub name: String,
     pub prefix: String,
     pub scopes: Vec<String>,

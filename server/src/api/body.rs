@@ -47,6 +47,28 @@ fn unreadable(error: axum::Error) -> Problem {
     Problem::invalid("body", "The body could not be read to its end. Nothing was changed.")
 }
 
+/// What stands behind the `?`. Names nobody knows are refused, not ignored: a filter with a typing error would
+/// otherwise answer with everything.
+#[allow(dead_code, reason = "the resources that list things come next")]
+pub struct Query<T>(pub T);
+
+impl<S: Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
+    type Rejection = Refusal;
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refusal> {
+        Ok(Self(parse_query(parts.uri.query().unwrap_or_default())?))
+    }
+}
+
+#[allow(dead_code, reason = "see above")]
+fn parse_query<T: DeserializeOwned>(query: &str) -> Result<T, Problem> {
+    let reader = serde_urlencoded::Deserializer::new(form_urlencoded::parse(query.as_bytes()));
+    serde_path_to_error::deserialize(reader).map_err(|error| {
+        let path = error.path().to_string();
+        let field = if path == "." { "query".to_owned() } else { path };
+        Problem::invalid(field, format!("{}.", error.into_inner()))
+    })
+}
+
 /// `{id}`: a job's number or id. What is neither names nothing.
 pub struct JobPath(pub JobRef);
 
@@ -75,6 +97,22 @@ mod tests {
     struct Inner {
         #[expect(dead_code, reason = "only its reading is tested")]
         seq: i64,
+    }
+
+    #[derive(Deserialize, Debug)]
+    #[serde(deny_unknown_fields)]
+    struct Asked {
+        limit: Option<u32>,
+    }
+
+    #[test]
+    fn a_mistake_in_the_address_is_named_too() {
+        assert_eq!(parse_query::<Asked>("limit=5").unwrap().limit, Some(5));
+        assert_eq!(parse_query::<Asked>("").unwrap().limit, None);
+        for (query, field) in [("limit=x", "limit"), ("limit=-1", "limit"), ("limti=5", "limti")] {
+            assert_eq!(parse_query::<Asked>(query).unwrap_err().errors[0].field, field, "{query}");
+        }
+        assert!(parse_query::<Asked>("limit=1&limit=2").is_err());
     }
 
     #[test]

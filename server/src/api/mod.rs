@@ -1,7 +1,11 @@
 //! The REST API under `/api/v1`, one file per resource. A handler turns a body into a call of the engine and its
-//! answer into JSON; errors are RFC 9457 problems with stable codes.
+//! answer into JSON; errors are RFC 9457 problems with stable codes. Each handler describes itself; the descriptions
+//! together are `/api/openapi.json`.
 
 mod body;
+pub mod docs;
+mod openapi;
+mod words;
 mod worker;
 
 use crate::problem;
@@ -9,11 +13,15 @@ use axum::{
     Json, Router,
     response::{IntoResponse, Response},
 };
+#[allow(unused_imports, reason = "the resources that list things come next")]
+use body::Query;
 use body::{Body, JobPath};
 use leasehold_queue::Engine;
 use leasehold_types::{Problem, ProblemCode};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
+use utoipa::openapi::OpenApi;
+use utoipa_axum::router::OpenApiRouter;
 
 /// What every handler may use.
 #[derive(Clone)]
@@ -23,8 +31,18 @@ pub struct Api {
     pub ending: CancellationToken,
 }
 
-pub fn routes(api: Api) -> Router {
-    Router::new().nest("/worker", worker::routes(api)).method_not_allowed_fallback(wrong_method)
+/// The API with its description.
+pub struct Described {
+    pub router: Router,
+    pub description: OpenApi,
+}
+
+pub fn routes(api: &Api) -> Described {
+    let resources = OpenApiRouter::new().nest("/worker", worker::routes(api));
+    let all = OpenApiRouter::with_openapi(openapi::head()).nest("/api/v1", resources);
+    let (router, mut description) = all.split_for_parts();
+    openapi::name_operations(&mut description);
+    Described { router: router.method_not_allowed_fallback(wrong_method), description }
 }
 
 async fn wrong_method() -> Response {

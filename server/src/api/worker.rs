@@ -8,15 +8,16 @@ mod poll;
 mod reporting;
 mod roll;
 
-use super::{Answer, Api, Body, JobPath};
-use crate::auth::api_key::{self, Entered, Entrance, KeyScope};
+use super::{Answer, Api, Body, JobPath, Refusal, openapi::guarded};
+use crate::auth::api_key::{Entered, KeyScope};
 use asking::{Claim, Claimed};
-use axum::{Json, Router, extract::State, middleware::from_fn_with_state, routing::post};
+use axum::{Json, extract::State};
 use leasehold_queue::transition::Ending;
 use poll::Waiting;
 use reporting::{Complete, Ended, Fail, Heartbeat, Logs, Progress, Release, StillHeld, Written};
 use roll::Roll;
 use std::{sync::Arc, time::Duration};
+use utoipa_axum::{router::OpenApiRouter, routes};
 
 #[derive(Clone)]
 struct Workers {
@@ -25,20 +26,26 @@ struct Workers {
     waiting: Arc<Waiting>,
 }
 
-pub fn routes(api: Api) -> Router {
-    let entrance = Entrance { engine: api.engine.clone(), needs: KeyScope::Worker };
-    Router::new()
-        .route("/jobs/claim", post(claim))
-        .route("/jobs/{id}/heartbeat", post(heartbeat))
-        .route("/jobs/{id}/progress", post(progress))
-        .route("/jobs/{id}/logs", post(logs))
-        .route("/jobs/{id}/complete", post(complete))
-        .route("/jobs/{id}/fail", post(fail))
-        .route("/jobs/{id}/release", post(release))
-        .layer(from_fn_with_state(entrance, api_key::enter))
-        .with_state(Workers { api, roll: Arc::default(), waiting: Arc::default() })
+pub fn routes(api: &Api) -> OpenApiRouter {
+    let protocol = OpenApiRouter::new()
+        .routes(routes!(claim))
+        .routes(routes!(heartbeat))
+        .routes(routes!(progress))
+        .routes(routes!(logs))
+        .routes(routes!(complete))
+        .routes(routes!(fail))
+        .routes(routes!(release));
+    let workers = Workers { api: api.clone(), roll: Arc::default(), waiting: Arc::default() };
+    guarded(protocol, api, KeyScope::Worker).with_state(workers)
 }
 
+/// Take jobs to run
+///
+/// Waits up to `wait_seconds` for one; an empty list says that there was none.
+#[utoipa::path(
+    post, path = "/jobs/claim", tag = "worker", request_body = Claim,
+    responses((status = 200, body = Claimed), Refusal)
+)]
 async fn claim(
     State(workers): State<Workers>,
     Entered(scope): Entered,
@@ -51,6 +58,12 @@ async fn claim(
     Ok(Json(Claimed::new(name, jobs, &definitions)))
 }
 
+/// Keep the lease alive
+#[utoipa::path(
+    post, path = "/jobs/{id}/heartbeat", tag = "worker", request_body = Heartbeat,
+    params(("id" = String, Path, description = "The number or id of the job")),
+    responses((status = 200, body = StillHeld), Refusal)
+)]
 async fn heartbeat(
     State(workers): State<Workers>,
     Entered(scope): Entered,
@@ -64,6 +77,14 @@ async fn heartbeat(
     Ok(Json(renewed.into()))
 }
 
+/// Report progress
+///
+/// It never goes back, over attempts too.
+#[utoipa::path(
+    post, path = "/jobs/{id}/progress", tag = "worker", request_body = Progress,
+    params(("id" = String, Path, description = "The number or id of the job")),
+    responses((status = 200, body = StillHeld), Refusal)
+)]
 async fn progress(
     State(workers): State<Workers>,
     Entered(scope): Entered,
@@ -78,6 +99,14 @@ async fn progress(
     Ok(Json(renewed.into()))
 }
 
+/// Append log lines
+///
+/// A line sent twice (the same `seq`) is kept once.
+#[utoipa::path(
+    post, path = "/jobs/{id}/logs", tag = "worker", request_body = Logs,
+    params(("id" = String, Path, description = "The number or id of the job")),
+    responses((status = 200, body = Written), Refusal)
+)]
 async fn logs(
     State(workers): State<Workers>,
     Entered(scope): Entered,
@@ -90,6 +119,14 @@ async fn logs(
     Ok(Json(written.into()))
 }
 
+/// Complete the job
+///
+/// Repeated with the same `completion_token` it has no further effect.
+#[utoipa::path(
+    post, path = "/jobs/{id}/complete", tag = "worker", request_body = Complete,
+    params(("id" = String, Path, description = "The number or id of the job")),
+    responses((status = 200, body = Ended), Refusal)
+)]
 async fn complete(
     State(workers): State<Workers>,
     Entered(scope): Entered,
@@ -101,6 +138,14 @@ async fn complete(
     Ok(Json(workers.api.engine.remote_finish(&scope, &held, ending, result, token).await?.into()))
 }
 
+/// Report a failure
+///
+/// The job goes back to the queue, or ends, as its definition says.
+#[utoipa::path(
+    post, path = "/jobs/{id}/fail", tag = "worker", request_body = Fail,
+    params(("id" = String, Path, description = "The number or id of the job")),
+    responses((status = 200, body = Ended), Refusal)
+)]
 async fn fail(
     State(workers): State<Workers>,
     Entered(scope): Entered,
@@ -112,6 +157,12 @@ async fn fail(
     Ok(Json(workers.api.engine.remote_finish(&scope, &held, ending, None, token).await?.into()))
 }
 
+/// Give the job back unfinished
+#[utoipa::path(
+    post, path = "/jobs/{id}/release", tag = "worker", request_body = Release,
+    params(("id" = String, Path, description = "The number or id of the job")),
+    responses((status = 200, body = Ended), Refusal)
+)]
 async fn release(
     State(workers): State<Workers>,
     Entered(scope): Entered,

@@ -1,8 +1,8 @@
 //! API keys: `lh_<prefix>_<secret>`, sent as `X-API-KEY` or `Authorization: Bearer`.
 //!
 //! The door of the REST API. [`enter`] stands in front of a resource and knows which scope its key must have; what
-//! lies behind finds a [`Scope`] confined to the key's tenant. Cookies are never looked at here, so another site
-//! has nothing to borrow.
+//! lies behind finds a [`Scope`] confined to the key's tenant. A key of the installation has none: it reaches every
+//! tenant, or the one that `X-Tenant` names. Cookies are never looked at here, so another site has nothing to borrow.
 
 use crate::{problem, secret};
 use axum::{
@@ -12,9 +12,13 @@ use axum::{
     response::Response,
 };
 use clap::ValueEnum;
+use leasehold_app::ssr::origin_of;
 use leasehold_queue::{Actor, Engine, Permission, Reach, Scope, remote::USE_NOTED_EVERY};
 use leasehold_types::{Problem, ProblemCode, view::ApiKey};
 use std::sync::Arc;
+
+/// The tenant a key of the installation acts in.
+pub const TENANT: &str = "x-tenant";
 
 /// What a key may be used for. Each includes those before it, except that only `worker` opens the worker's door.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, ValueEnum)]
@@ -30,10 +34,12 @@ impl KeyScope {
         self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
     }
 
-    fn permission(self) -> Permission {
+    /// What the installation itself is run with belongs to nobody's tenant.
+    fn permission(self, of_installation: bool) -> Permission {
         match self {
             Self::Worker => Permission::Work,
             Self::Read => Permission::View,
+            Self::Admin if of_installation => Permission::Govern,
             Self::Write | Self::Admin => Permission::Operate,
         }
     }
@@ -54,7 +60,8 @@ pub struct Entrance {
 }
 
 pub async fn enter(State(entrance): State<Entrance>, mut request: Request, next: Next) -> Response {
-    match admit(&entrance, request.headers()).await {
+    let origin = origin_of(request.extensions(), request.headers());
+    match admit(&entrance, request.headers(), origin).await {
         Ok(scope) => {
             request.extensions_mut().insert(scope);
             next.run(request).await
@@ -81,7 +88,7 @@ impl<S: Sync> FromRequestParts<S> for Entered {
     }
 }
 
-async fn admit(entrance: &Entrance, headers: &HeaderMap) -> Result<Scope, Problem> {
+async fn admit(entrance: &Entrance, headers: &HeaderMap, origin: Option<String>) -> Result<Scope, Problem> {
     let shown = shown(headers).ok_or_else(missing)?;
     let (prefix, hidden) = parts(shown).ok_or_else(unknown)?;
     let engine = &entrance.engine;
@@ -103,14 +110,26 @@ async fn admit(entrance: &Entrance, headers: &HeaderMap) -> Result<Scope, Proble
     if key.last_used_at.is_none_or(|at| at.plus(USE_NOTED_EVERY) <= now) {
         engine.store().key_used(key.id).await?;
     }
-    let permission = held.iter().map(|scope| scope.permission()).max().unwrap_or(Permission::Work);
+    let of_installation = key.tenant_id.is_none();
+    let permission = held.iter().map(|scope| scope.permission(of_installation)).max();
+    let reach = key.tenant_id.map_or(Reach::All, Reach::Tenant);
     let actor = Actor::Key { id: key.id, prefix: key.prefix };
-    Ok(Scope::new(Reach::Tenant(key.tenant_id), actor, permission))
+    let scope = Scope::new(reach, actor, permission.unwrap_or(Permission::Work)).coming_from(origin);
+    within_asked_tenant(engine, scope, headers).await
 }
 
-/// Words of another version are no scopes of this one.
+/// `X-Tenant: <slug>` confines a key of the installation; any other key may only name its own tenant.
+async fn within_asked_tenant(engine: &Engine, scope: Scope, headers: &HeaderMap) -> Result<Scope, Problem> {
+    let Some(asked) = headers.get(TENANT) else { return Ok(scope) };
+    let slug = asked.to_str().map_err(|_| Problem::not_found("This tenant"))?;
+    let tenant = engine.tenant(&scope, slug.trim()).await?;
+    Ok(scope.within(tenant.id))
+}
+
+/// Words of another version are no scopes of this one. A worker always works for one tenant.
 fn scopes_of(key: &ApiKey) -> Vec<KeyScope> {
-    key.scopes.iter().filter_map(|word| KeyScope::from_str(word, false).ok()).collect()
+    let known = key.scopes.iter().filter_map(|word| KeyScope::from_str(word, false).ok());
+    known.filter(|scope| *scope != KeyScope::Worker || key.tenant_id.is_some()).collect()
 }
 
 fn shown(headers: &HeaderMap) -> Option<&str> {
@@ -156,6 +175,13 @@ mod tests {
         for wrong in ["", "lh_", "lh_ab", "lh__x", "lh_ab_", "xx_ab_cd"] {
             assert_eq!(parts(wrong), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn only_a_key_of_the_installation_governs() {
+        assert_eq!(KeyScope::Admin.permission(true), Permission::Govern);
+        assert_eq!(KeyScope::Admin.permission(false), Permission::Operate);
+        assert_eq!(KeyScope::Write.permission(true), Permission::Operate);
     }
 
     #[test]

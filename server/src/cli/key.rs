@@ -14,8 +14,11 @@ pub enum Key {
     /// Make a key and show it, this once.
     Add {
         /// The tenant's slug.
-        #[arg(long, value_name = "SLUG")]
-        tenant: String,
+        #[arg(long, value_name = "SLUG", required_unless_present = "installation")]
+        tenant: Option<String>,
+        /// For every tenant and, with the scope “admin”, for the installation itself.
+        #[arg(long, conflicts_with = "tenant")]
+        installation: bool,
         /// What it is for.
         #[arg(long)]
         name: String,
@@ -43,8 +46,8 @@ impl Key {
         let scope = Scope::system("cli");
         let engine = store::engine(&config).await?;
         match self {
-            Self::Add { tenant, name, scopes, expires_days } => {
-                let key = add(&engine, &scope, &tenant, &name, &scopes, expires_days).await?;
+            Self::Add { tenant, installation: _, name, scopes, expires_days } => {
+                let key = add(&engine, &scope, tenant.as_deref(), &name, &scopes, expires_days).await?;
                 out.say(key["key"].as_str().unwrap_or_default(), &key);
             }
             Self::List { tenant } => {
@@ -68,7 +71,7 @@ impl Key {
 async fn add(
     engine: &Engine,
     scope: &Scope,
-    tenant: &str,
+    tenant: Option<&str>,
     name: &str,
     scopes: &[KeyScope],
     expires_days: Option<u32>,
@@ -76,13 +79,19 @@ async fn add(
     if name.trim().is_empty() || name.chars().count() > 100 || name.chars().any(char::is_control) {
         return Err(Problem::invalid("name", "Please say in up to 100 plain characters what it is for."));
     }
-    let tenant = engine.tenant(scope, tenant).await?;
+    let tenant_id = match tenant {
+        Some(slug) => Some(engine.tenant(scope, slug).await?.id),
+        None if scopes.contains(&KeyScope::Worker) => {
+            return Err(Problem::invalid("scopes", "A worker works for one tenant; please name it."));
+        }
+        None => None,
+    };
     let (prefix, hidden) = (secret::random_hex::<6>()?, secret::random_token()?);
     let expires_at =
         expires_days.map(|days| engine.now().plus(Duration::from_secs(86_400 * u64::from(days))));
     let key = NewKey {
         id: KeyId(uuid::Uuid::now_v7()),
-        tenant_id: tenant.id,
+        tenant_id,
         name: name.trim().to_owned(),
         prefix: prefix.clone(),
         secret_hash: secret::sha256_hex(&hidden),

@@ -8,6 +8,7 @@ mod key;
 mod migrate;
 mod people;
 mod provider;
+mod routes;
 mod running;
 mod serve;
 mod worker;
@@ -64,6 +65,9 @@ enum Command {
     /// Commands to try Leasehold out with; they run as jobs.
     #[command(subcommand)]
     Demo(demo::Demo),
+    /// Every address this binary answers at.
+    #[command(hide = true)]
+    Routes(routes::Routes),
     /// Holds a command for a worker and ends it with the worker. Workers start this themselves.
     #[command(hide = true)]
     Guard {
@@ -126,6 +130,10 @@ fn run(command: Command, db: Option<String>, out: Out) -> Result<(), Problem> {
             Command::Definition(kind) => kind.run(config, out).await,
             Command::Provider(provider) => provider.run(config, out).await,
             Command::Bench(bench) => bench.run(out).await,
+            Command::Routes(routes) => {
+                routes.run(out);
+                Ok(())
+            }
             Command::Demo(_) | Command::Guard { .. } => Ok(()),
         }
     })

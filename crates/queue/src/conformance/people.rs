@@ -25,7 +25,7 @@ fn user(email: &str) -> NewUser {
 fn key(tenant: TenantId, prefix: &str) -> NewKey {
     NewKey {
         id: KeyId(Uuid::now_v7()),
-        tenant_id: tenant,
+        tenant_id: Some(tenant),
         name: "ci".into(),
         prefix: prefix.into(),
         secret_hash: "abc".into(),
@@ -136,8 +136,19 @@ pub async fn a_key_is_found_by_its_prefix(b: Bench) {
     let made = b.store.create_key(&Scope::system("test"), key(b.a, "p1")).await.unwrap();
     let (found, hash) = b.store.key_by_prefix("p1").await.unwrap().unwrap();
     assert_eq!((&found, hash.as_str()), (&made, "abc"));
-    assert_eq!((found.scopes, found.tenant_id), (vec!["read".to_owned(), "write".into()], b.a));
+    assert_eq!((found.scopes, found.tenant_id), (vec!["read".to_owned(), "write".into()], Some(b.a)));
     assert!(b.store.key_by_prefix("p2").await.unwrap().is_none());
+}
+
+pub async fn only_who_reaches_every_tenant_makes_a_key_of_the_installation(b: Bench) {
+    let of_all = |prefix: &str| NewKey { tenant_id: None, ..key(b.a, prefix) };
+    assert_eq!(code_of(b.store.create_key(&b.ann(), of_all("p1")).await), "NOT_FOUND");
+    let made = b.store.create_key(&Scope::system("test"), of_all("p2")).await.unwrap();
+    assert_eq!(made.tenant_id, None);
+    assert_eq!(b.store.key_by_prefix("p2").await.unwrap().unwrap().0, made);
+    assert!(b.store.api_keys(&b.ann()).await.unwrap().is_empty(), "no tenant's list shows it");
+    assert_eq!(code_of(b.store.revoke_key(&b.ann(), "p2").await), "NOT_FOUND");
+    assert!(b.store.revoke_key(&Scope::system("test"), "p2").await.unwrap().revoked_at.is_some());
 }
 
 pub async fn a_key_for_a_foreign_tenant_is_not_found(b: Bench) {

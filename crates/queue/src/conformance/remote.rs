@@ -12,7 +12,7 @@ use uuid::Uuid;
 fn key(tenant: TenantId, prefix: &str) -> NewKey {
     NewKey {
         id: KeyId(Uuid::now_v7()),
-        tenant_id: tenant,
+        tenant_id: Some(tenant),
         name: "a worker".into(),
         prefix: prefix.into(),
         secret_hash: "abc".into(),

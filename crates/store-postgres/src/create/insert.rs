@@ -126,8 +126,9 @@ pub async fn jobs(
              SELECT tenant_id, domain, queue, job_type, 'queued', count(*), $25 FROM made
              GROUP BY tenant_id, domain, queue, job_type),
            audited AS (
-             INSERT INTO audit_log (tenant_id, actor, action, object_type, object_id, created_at)
-             SELECT tenant_id, $26, 'job.create', 'job', number::text, $24 FROM made WHERE $26::text IS NOT NULL)
+             INSERT INTO audit_log (tenant_id, actor, action, object_type, object_id, created_at, origin)
+             SELECT tenant_id, $26, 'job.create', 'job', number::text, $24, $29 FROM made
+             WHERE $26::text IS NOT NULL)
            SELECT number, id FROM made"#,
         &c.id,
         &c.tenant,
@@ -156,7 +157,8 @@ pub async fn jobs(
         slot(now),
         audited(scope),
         outbox,
-        &tenants
+        &tenants,
+        scope.origin
     )
     .fetch_all(executor)
     .await?;

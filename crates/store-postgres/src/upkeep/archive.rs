@@ -35,8 +35,8 @@ pub(super) async fn prune(
              SELECT tenant_id, domain, queue, job_type, status, -count(*), $4 FROM gone
              GROUP BY tenant_id, domain, queue, job_type, status),
            audited AS (
-             INSERT INTO audit_log (tenant_id, actor, action, object_type, object_id, reason, created_at)
-             SELECT tenant_id, $5, 'job.prune', 'job', number::text, $6, $3
+             INSERT INTO audit_log (tenant_id, actor, action, object_type, object_id, reason, created_at, origin)
+             SELECT tenant_id, $5, 'job.prune', 'job', number::text, $6, $3, $7
              FROM gone WHERE $5::text IS NOT NULL ORDER BY number)
            SELECT number FROM gone"#,
         numbers,
@@ -44,7 +44,8 @@ pub(super) async fn prune(
         order.at(),
         slot(order.now),
         audited(order.scope),
-        order.reason
+        order.reason,
+        order.scope.origin
     )
     .fetch_all(connection)
     .await

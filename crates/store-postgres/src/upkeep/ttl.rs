@@ -207,14 +207,15 @@ async fn sign(connection: &mut PgConnection, numbers: &[i64], order: &Order<'_>)
              SET cancelled_at = $2, cancellation_reason = COALESCE(cancellation_reason, $3),
                  cancelled_by = COALESCE(cancelled_by, $4)
              WHERE number = ANY($1) AND status = 'cancelled')
-           INSERT INTO audit_log (tenant_id, actor, action, object_type, object_id, reason, created_at)
-           SELECT tenant_id, $5, 'job.expire', 'job', number::text, $3, $2
+           INSERT INTO audit_log (tenant_id, actor, action, object_type, object_id, reason, created_at, origin)
+           SELECT tenant_id, $5, 'job.expire', 'job', number::text, $3, $2, $6
            FROM jobs WHERE number = ANY($1) AND $5::text IS NOT NULL ORDER BY number"#,
         numbers,
         order.at(),
         order.reason,
         order.scope.actor.to_string(),
-        audited(order.scope)
+        audited(order.scope),
+        order.scope.origin
     )
     .execute(connection)
     .await

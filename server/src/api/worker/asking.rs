@@ -1,10 +1,12 @@
 //! What a worker asks for, and the jobs it gets.
 
+use crate::api::words::{Anything, Moment, StageShape};
 use leasehold_queue::{Actor, EngineConfig, Scope, engine::RemoteClaim, params::ClaimedJob};
 use leasehold_types::{DefinitionId, JobId, LeaseId, Problem, Stage, Timestamp, WorkerId, view::Definition};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{collections::HashMap, time::Duration};
+use utoipa::ToSchema;
 use uuid::Uuid;
 
 const MOST_JOBS: u32 = 100;
@@ -28,7 +30,7 @@ pub fn check_name(name: &str) -> Result<(), Problem> {
     Err(Problem::invalid("worker_id", message))
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
     worker_id: Option<String>,
@@ -95,28 +97,34 @@ fn pairs(field: &str, given: &[String]) -> Result<Vec<(String, String)>, Problem
     Ok(pairs)
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub struct Claimed {
     worker_id: String,
     jobs: Vec<RemoteJob>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 struct RemoteJob {
     number: i64,
+    #[schema(value_type = Uuid)]
     id: JobId,
+    #[schema(value_type = Uuid)]
     lease_id: LeaseId,
+    #[schema(value_type = Moment)]
     leased_until: Timestamp,
     tenant: String,
     domain: String,
     queue: String,
     job_type: String,
+    #[schema(value_type = Anything)]
     payload: Value,
+    #[schema(value_type = Option<Anything>)]
     checkpoint: Option<Value>,
     attempt: i32,
     max_attempts: i32,
     progress_percent: i16,
     timeout_seconds: Option<i32>,
+    #[schema(value_type = Vec<StageShape>)]
     stages: Vec<Stage>,
     trace_id: String,
     request_id: Option<String>,

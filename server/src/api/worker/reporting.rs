@@ -1,6 +1,7 @@
 //! What a worker reports on a job it holds, and what it hears back.
 
 use super::asking::{check_name, full_name, lease};
+use crate::api::words::{Anything, ErrorClassWord, JobState, Moment, StreamWord};
 use leasehold_queue::{
     EngineConfig, Scope,
     engine::{Ended as EngineEnded, Held, KeptLines, Renewed},
@@ -12,6 +13,7 @@ use leasehold_types::{ErrorClass, JobRef, JobStatus, LeaseId, LogStream, Problem
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::time::Duration;
+use utoipa::ToSchema;
 
 const MOST_LINES: usize = 1_000;
 const LONGEST_TOKEN: usize = 200;
@@ -32,10 +34,11 @@ macro_rules! shows_its_lease {
 
 shows_its_lease!(Heartbeat, Progress, Logs, Complete, Fail, Release);
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Heartbeat {
     worker_id: String,
+    #[schema(value_type = Uuid)]
     lease_id: LeaseId,
     lease_seconds: Option<u64>,
 }
@@ -46,10 +49,11 @@ impl Heartbeat {
     }
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Progress {
     worker_id: String,
+    #[schema(value_type = Uuid)]
     lease_id: LeaseId,
     stage: Option<String>,
     percent: Option<f64>,
@@ -68,9 +72,10 @@ impl Progress {
     }
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub struct StillHeld {
     cancel_requested: bool,
+    #[schema(value_type = Moment)]
     leased_until: Timestamp,
 }
 
@@ -80,20 +85,22 @@ impl From<Renewed> for StillHeld {
     }
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Logs {
     worker_id: String,
+    #[schema(value_type = Uuid)]
     lease_id: LeaseId,
     lines: Vec<Line>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct Line {
     /// Counts from 1 within the attempt.
     seq: i64,
     text: String,
+    #[schema(value_type = Option<StreamWord>)]
     stream: Option<LogStream>,
 }
 
@@ -115,7 +122,7 @@ impl Logs {
     }
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub struct Written {
     kept: usize,
     dropped: usize,
@@ -129,11 +136,13 @@ impl From<KeptLines> for Written {
 
 // ---- the end ---------------------------------------------------------------------------------------
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Complete {
     worker_id: String,
+    #[schema(value_type = Uuid)]
     lease_id: LeaseId,
+    #[schema(value_type = Option<Anything>)]
     result: Option<Value>,
     completion_token: Option<String>,
 }
@@ -144,12 +153,14 @@ impl Complete {
     }
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Fail {
     worker_id: String,
+    #[schema(value_type = Uuid)]
     lease_id: LeaseId,
     error_code: Option<String>,
+    #[schema(value_type = Option<ErrorClassWord>)]
     error_class: Option<ErrorClass>,
     #[serde(default)]
     message: String,
@@ -181,10 +192,11 @@ impl Fail {
     }
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Release {
     worker_id: String,
+    #[schema(value_type = Uuid)]
     lease_id: LeaseId,
 }
 
@@ -201,8 +213,9 @@ fn token(given: Option<String>) -> Result<Option<String>, Problem> {
     }
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub struct Ended {
+    #[schema(value_type = JobState)]
     status: JobStatus,
     already_done: bool,
 }
