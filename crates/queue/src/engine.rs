@@ -1,6 +1,7 @@
 //! The engine: what pages, the API, workers and the command line call. It checks permission and input, lets
 //! the pure parts decide, and has the store persist.
 
+mod app_events;
 mod attachments;
 mod claim;
 mod door;
@@ -8,6 +9,9 @@ mod enqueue;
 mod limits;
 mod people;
 mod remote;
+mod scheduler;
+mod trigger_draft;
+mod triggers;
 mod units;
 mod upkeep;
 
@@ -24,6 +28,7 @@ use crate::{
     store::Store,
     transition::Rules,
 };
+pub use app_events::{AppEventRequest, EventAnswer};
 pub use enqueue::{EnqueueRequest, Enqueued};
 use leasehold_types::{
     DefinitionId, JobFilter, JobRef, PageRequest, Problem, ProblemCode, TenantId, Timestamp,
@@ -36,6 +41,7 @@ use std::{
     sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
+pub use trigger_draft::TriggerDraft;
 
 #[derive(Clone, Debug)]
 pub struct EngineConfig {
