@@ -52,8 +52,11 @@ pub struct Serving {
 }
 
 pub fn router(serving: Serving) -> Router {
-    let site = Site::new(&serving);
-    let api = Api { engine: serving.engine.clone(), ending: serving.ending.clone() };
+    // One count of open streams for pages and the API.
+    let live =
+        Live { engine: serving.engine.clone(), limits: Arc::default(), ending: serving.ending.clone() };
+    let site = Site::new(&serving, &live);
+    let api = Api { engine: serving.engine.clone(), ending: serving.ending.clone(), live };
     let api::Described { router: routes, description } = api::routes(&api);
     let docs = api::docs::page(&description);
     let ready = Ready { engine: serving.engine.clone(), ending: serving.ending };
@@ -96,8 +99,8 @@ struct Site {
 }
 
 impl Site {
-    fn new(serving: &Serving) -> Self {
-        let pages = pages(serving);
+    fn new(serving: &Serving, live: &Live) -> Self {
+        let pages = pages(serving, live.clone());
         let smaller = CompressionLayer::new().compress_when(is_worth_compressing);
         let with_cookie = |secure| {
             let sessions = door_checks::sessions(serving.engine.clone(), secure);
@@ -131,7 +134,7 @@ fn is_worth_compressing(
     status.is_success() && (kind.starts_with(b"text/html") || kind.starts_with(b"application/json"))
 }
 
-fn pages(serving: &Serving) -> Router {
+fn pages(serving: &Serving, live: Live) -> Router {
     let engine = serving.engine.clone();
     let door = Door { engine: engine.clone(), gate: Arc::new(PasswordGate::new(engine.clone())) };
     let lend = move || provide_context(door.clone());
@@ -148,7 +151,6 @@ fn pages(serving: &Serving) -> Router {
         .layer(from_fn(door_checks::take_flash))
         .layer(from_fn_with_state(engine.clone(), door_checks::guard));
     let functions = any(move |request| call_function(lend.clone(), request));
-    let live = Live { engine: engine.clone(), limits: Arc::default(), ending: serving.ending.clone() };
     Router::new()
         .route("/do/{*function}", functions)
         .route("/t/{slug}/live", get(sse::live).with_state(live))

@@ -93,8 +93,9 @@ pub fn system_packages() -> Result<(), String> {
     if on_path("pdftotext").is_none() || on_path("pdfinfo").is_none() {
         missing.push("poppler-utils");
     }
-    if on_path("python3").is_none() {
-        missing.push("python3");
+    // Debian's Python comes without the module that makes environments.
+    if exec::output(Command::new("python3").args(["-c", "import ensurepip, venv"])).is_err() {
+        missing.push("python3-venv");
     }
     if on_path("tesseract").is_none() {
         missing.push("tesseract-ocr");
@@ -114,6 +115,23 @@ pub fn system_packages() -> Result<(), String> {
     };
     exec::run(apt().args(["update", "-q"]))?;
     exec::run(apt().args(["install", "-y", "-q", "--no-install-recommends"]).args(&missing))
+}
+
+/// The program that makes requests from the API's description, in an environment of its own; its path.
+pub fn schemathesis(workspace: &Workspace) -> Result<PathBuf, String> {
+    let wanted = workspace.end2end().join("requirements.txt");
+    let list = fs::read(&wanted).map_err(|e| format!("end2end/requirements.txt: {e}"))?;
+    let home = workspace.target.join("tools").join("python");
+    let (program, installed) = (home.join("bin").join("schemathesis"), home.join(".installed-requirements"));
+    if program.is_file() && fs::read(&installed).is_ok_and(|found| found == list) {
+        return Ok(program);
+    }
+    exec::run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&home))?;
+    let mut python = Command::new(home.join("bin").join("python"));
+    python.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement"]);
+    exec::run(python.arg(&wanted))?;
+    fs::write(&installed, list).map_err(|e| format!("noting the installed packages: {e}"))?;
+    Ok(program)
 }
 
 pub fn has_nextest(workspace: &Workspace) -> bool {

@@ -148,6 +148,8 @@ pub(crate) mod tests {
                 cancel_requested_at: None,
             },
             tenant_id: id.parse::<TenantId>().unwrap(),
+            owner_user_id: None,
+            project_id: None,
             definition_key: Some("demo-import".into()),
             stages: vec![],
             payload: json!({}),

@@ -6,6 +6,7 @@
 
 pub mod attachments;
 mod bench;
+pub mod callers;
 pub mod cancel_and_requeue;
 pub mod claim;
 pub mod claim_limits;
@@ -159,6 +160,11 @@ macro_rules! conformance_suite {
             lists: newest_first, pages_follow_each_other_without_gap, statuses_narrow_the_list, other_filters_narrow_the_list,
                 text_finds_numbers_types_and_errors, lists_stay_within_the_tenant, a_system_scope_sees_all_tenants,
                 times_narrow_the_list, the_count_matches_the_filter, wildcards_are_plain_text;
+            callers: every_order_shows_every_job_once, jobs_are_skipped_and_counted, a_listed_job_says_whose_it_is,
+                jobs_are_found_by_their_payload, kinds_are_counted_by_where_they_stand, a_file_may_come_from_outside,
+                a_file_for_another_tenants_job_changes_nothing, many_callers_leave_no_more_files_than_allowed,
+                one_bad_item_holds_up_all, a_retry_belongs_to_the_same_owner,
+                text_in_a_file_from_outside_is_kept_without_secrets;
             views: a_job_is_found_by_number_and_id, a_foreign_job_is_not_found, a_running_attempt_is_shown,
                 attempts_are_listed_oldest_first, parents_and_children_are_linked, the_cursor_is_current;
             counters: counts_follow_every_move, ready_and_scheduled_are_told_apart,
@@ -189,7 +195,7 @@ macro_rules! conformance_suite {
             trigger_events: an_event_is_kept_with_its_job, the_same_event_again_is_answered_with_what_was,
                 another_event_under_the_same_id_is_a_conflict, an_event_overtaken_by_an_edit_writes_nothing,
                 the_same_payload_within_the_window_makes_no_second_job, tenants_have_their_own_event_ids,
-                an_event_answers_for_every_trigger, an_event_with_a_secret_is_refused_or_blotted_out,
+                an_event_answers_for_every_trigger, an_event_with_a_secret_is_refused_or_blotted_out, a_refusal_does_not_tell_secrets,
                 bad_events_are_refused_and_nothing_is_kept;
             trigger_races: many_schedulers_fire_each_time_once, many_posts_of_one_event_make_one_job,
                 many_events_of_one_payload_make_one_job, two_schedulers_and_a_jumping_clock_lose_nothing;

@@ -3,10 +3,12 @@
 
 mod app_events;
 mod attachments;
+mod callers;
 mod claim;
 mod door;
 mod enqueue;
 mod limits;
+mod mistakes;
 mod people;
 mod remote;
 mod scheduler;
@@ -29,6 +31,7 @@ use crate::{
     transition::Rules,
 };
 pub use app_events::{AppEventRequest, EventAnswer};
+pub use callers::{EventsPage, MOST_SKIPPED};
 pub use enqueue::{EnqueueRequest, Enqueued};
 use leasehold_types::{
     DefinitionId, JobFilter, JobRef, PageRequest, Problem, ProblemCode, TenantId, Timestamp,

@@ -12,6 +12,7 @@ pub mod allow;
 pub mod attachments;
 pub mod backoff;
 pub mod cadence;
+pub mod callers;
 pub mod claim_gate;
 pub mod clock;
 #[cfg(feature = "conformance")]
@@ -36,6 +37,7 @@ pub mod units;
 pub mod upkeep;
 
 pub use attachments::Attachments;
+pub use callers::Callers;
 pub use clock::Clock;
 pub use engine::{Engine, EngineConfig};
 pub use gate::Gate;

@@ -6,6 +6,7 @@
 
 use crate::{
     attachments::Attachments,
+    callers::Callers,
     params::{
         CancelAnswer, ClaimedJob, CreateAnswer, Finish, FinishAnswer, Heartbeat, Lease, NewDefinition,
         NewJob, NewKey, NewLogLine, NewTenant, NewUser, OutboxCursor, OutboxEvent, QueueControl, Reclaimed,
@@ -77,9 +78,10 @@ impl From<StoreError> for Problem {
 /// A setting of this installation, with its expiry.
 pub type Setting = (String, Option<Timestamp>);
 
-/// Everything a store does; more of it is in [`Upkeep`], [`Attachments`], [`Units`], [`Remote`] and [`Triggers`].
+/// Everything a store does; more of it is in [`Upkeep`], [`Attachments`], [`Units`], [`Remote`], [`Callers`] and
+/// [`Triggers`].
 #[async_trait]
-pub trait Store: Upkeep + Attachments + Units + Remote + Triggers {
+pub trait Store: Upkeep + Attachments + Units + Remote + Callers + Triggers {
     // ---- the database itself
 
     /// Brings the schema up to date.

@@ -7,7 +7,8 @@
 //! is rare.
 
 use crate::convert::moment;
-use leasehold_types::{JobFilter, JobStatus, TenantId, Timestamp};
+use leasehold_types::{JobFilter, JobStatus, PayloadMatch, TenantId, Timestamp};
+use serde_json::Value;
 use sqlx::{Postgres, QueryBuilder};
 
 /// What the free text of a filter was found to mean.
@@ -73,11 +74,19 @@ impl<'a> Selection<'a> {
 
     /// `t` (tenants) times `s` (states), to stand after `FROM`: every index range that is asked for.
     pub fn push_ranges(&self, query: &mut QueryBuilder<Postgres>) {
+        self.push_tenants(query);
+        query.push(" CROSS JOIN UNNEST(").push_bind(self.words()).push("::text[]) s(status)");
+    }
+
+    pub fn push_tenants(&self, query: &mut QueryBuilder<Postgres>) {
         match self.tenant {
             Some(tenant) => query.push("(SELECT ").push_bind(tenant.0).push("::uuid AS id) t"),
             None => query.push("tenants t"),
         };
-        query.push(" CROSS JOIN UNNEST(").push_bind(self.words()).push("::text[]) s(status)");
+    }
+
+    pub fn statuses(&self) -> &[JobStatus] {
+        &self.statuses
     }
 
     /// The jobs `j` of one range, to stand after `WHERE`.
@@ -127,6 +136,26 @@ impl<'a> Selection<'a> {
     }
 }
 
+/// Only properties of objects are followed, so that both databases find the same.
+fn push_payload(query: &mut QueryBuilder<Postgres>, wanted: &PayloadMatch) {
+    query
+        .push(" AND (SELECT CASE jsonb_typeof(v) WHEN 'string' THEN v #>> '{}' = ")
+        .push_bind(wanted.value.clone());
+    query.push(" WHEN 'number' THEN v = ").push_bind(number_in(&wanted.value));
+    query.push(" WHEN 'boolean' THEN v::text = ").push_bind(wanted.value.clone());
+    query.push(" WHEN 'null' THEN 'null' = ").push_bind(wanted.value.clone());
+    query.push(" ELSE FALSE END FROM (SELECT j.payload");
+    for name in &wanted.path {
+        query.push(" -> ").push_bind(name.clone()).push("::text");
+    }
+    query.push(" AS v) place)");
+}
+
+/// The value as a number, to be compared as one (`1.0` is `1`); nothing else equals JSON's null.
+fn number_in(value: &str) -> Value {
+    serde_json::from_str::<serde_json::Number>(value).map_or(Value::Null, Value::Number)
+}
+
 fn push_filter(query: &mut QueryBuilder<Postgres>, filter: &JobFilter) {
     let equal = [
         (" AND j.source = ", filter.source.map(|s| s.as_str().to_owned())),
@@ -141,6 +170,11 @@ fn push_filter(query: &mut QueryBuilder<Postgres>, filter: &JobFilter) {
             query.push(condition).push_bind(value);
         }
     }
+    if let Some(key) = &filter.definition_key {
+        query.push(" AND j.definition_id = (SELECT id FROM job_definitions WHERE key = ");
+        query.push_bind(key.clone()).push(")");
+    }
+    filter.payload.iter().for_each(|wanted| push_payload(query, wanted));
     let times = [
         (" AND j.created_at >= ", filter.created_after),
         (" AND j.created_at < ", filter.created_before),

@@ -26,17 +26,26 @@ impl PostgresStore {
         let cursor = self.safe_cursor().await?;
         let search = self.search_of(scope, filter).await?;
         let selection = Selection::new(scope.tenant(), filter, &search);
-        let matching = if filter.is_counted() {
-            CappedCount { count: self.counted(scope.tenant(), filter).await?, capped: false }
-        } else {
-            let count = self.count(&selection).await?;
-            CappedCount { count: count.min(COUNT_CAP), capped: count > COUNT_CAP }
-        };
+        let matching = self.matching(scope, filter, &selection).await?;
         let mut rows = self.rows(&selection.below(page.before), page.limit).await?;
         let more = rows.len() > page.limit as usize;
         rows.truncate(page.limit as usize);
         let next = rows.last().map(|r| r.number).filter(|_| more);
         Ok(JobsPage { rows, next, matching, now: self.clock.now(), cursor })
+    }
+
+    /// How many match.
+    pub(crate) async fn matching(
+        &self,
+        scope: &Scope,
+        filter: &JobFilter,
+        selection: &Selection<'_>,
+    ) -> StoreResult<CappedCount> {
+        if filter.is_counted() {
+            return Ok(CappedCount { count: self.counted(scope.tenant(), filter).await?, capped: false });
+        }
+        let count = self.count(selection).await?;
+        Ok(CappedCount { count: count.min(COUNT_CAP), capped: count > COUNT_CAP })
     }
 
     /// A number or an id that names a job is that job and no text search.

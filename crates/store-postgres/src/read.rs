@@ -49,6 +49,8 @@ pub async fn locate(pool: &PgPool, scope: &Scope, job: JobRef) -> StoreResult<Op
 struct DetailRecord {
     tenant_id: Uuid,
     definition_key: Option<String>,
+    owner_user_id: Option<String>,
+    project_id: Option<i64>,
     stages: Option<Value>,
     payload: Value,
     result: Option<Value>,
@@ -97,6 +99,8 @@ impl PostgresStore {
             row: record.try_into()?,
             tenant_id: TenantId(d.tenant_id),
             definition_key: d.definition_key,
+            owner_user_id: d.owner_user_id,
+            project_id: d.project_id,
             stages: d.stages.map_or_else(|| Ok(Vec::new()), |s| parsed("job_definitions", "stages", s))?,
             payload: d.payload,
             result: d.result,
@@ -143,7 +147,8 @@ async fn row(connection: &mut PgConnection, number: i64) -> StoreResult<Option<J
 async fn detail_record(connection: &mut PgConnection, number: i64) -> StoreResult<DetailRecord> {
     sqlx::query_as!(
         DetailRecord,
-        r#"SELECT j.tenant_id, d.key AS "definition_key?", d.stages AS "stages?", j.payload, j.result,
+        r#"SELECT j.tenant_id, d.key AS "definition_key?", d.stages AS "stages?", j.owner_user_id, j.project_id,
+                  j.payload, j.result,
                   j.requested_by, j.source_ref, j.trace_id, j.request_id, j.correlation_id, j.dedupe_key,
                   j.concurrency_key, j.parent_job_id, j.queued_at, j.leased_until, j.running_pid, j.error_class,
                   j.error_message, j.error_stack, j.cancellation_reason, j.cancelled_by, j.quarantined_at,

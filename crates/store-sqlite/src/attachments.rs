@@ -32,10 +32,10 @@ impl Attachments for SqliteStore {
 }
 
 /// The job a file is for, while its lease holds.
-struct Holder {
-    attempt: i64,
-    progress: i64,
-    kin: Kin,
+pub(crate) struct Holder {
+    pub attempt: i64,
+    pub progress: i64,
+    pub kin: Kin,
 }
 
 async fn attach(store: &SqliteStore, lease: &Lease, file: NewAttachment) -> Outcome<AttachmentView> {
@@ -77,7 +77,7 @@ async fn holder(connection: &mut SqliteConnection, lease: &Lease) -> Outcome<Opt
 }
 
 /// How many files of other names the job has.
-async fn others(connection: &mut SqliteConnection, number: i64, name: &str) -> Outcome<i64> {
+pub(crate) async fn others(connection: &mut SqliteConnection, number: i64, name: &str) -> Outcome<i64> {
     let count = sqlx::query_scalar!(
         r#"SELECT count(*) AS "files!: i64" FROM job_attachments WHERE job_number = ?1 AND name <> ?2"#,
         number,
@@ -86,7 +86,7 @@ async fn others(connection: &mut SqliteConnection, number: i64, name: &str) -> O
     Ok(count.fetch_one(connection).await?)
 }
 
-async fn keep(
+pub(crate) async fn keep(
     connection: &mut SqliteConnection,
     number: i64,
     holder: &Holder,

@@ -3,7 +3,7 @@
 //! `jobs_list` is the only index for lists. Each state is read from it in order and cut at the size that is
 //! wanted; the answer is the merge of the states. So a page costs the same however many jobs there are.
 
-use leasehold_types::{JobFilter, JobRef, JobStatus, TenantId, Timestamp};
+use leasehold_types::{JobFilter, JobRef, JobStatus, PayloadMatch, TenantId, Timestamp};
 use sqlx::{QueryBuilder, Sqlite};
 
 /// The jobs of a tenant (or of all) that match a filter.
@@ -82,7 +82,17 @@ impl<'a> Selection<'a> {
         query.push_bind(max).push(")");
     }
 
-    fn push_condition_for(&self, query: &mut QueryBuilder<Sqlite>, statuses: &[JobStatus]) {
+    /// The index for lists begins with the tenant.
+    pub fn is_indexed(&self) -> bool {
+        self.tenant.is_some()
+    }
+
+    pub fn statuses(&self) -> &[JobStatus] {
+        &self.statuses
+    }
+
+    /// The same, for these states only.
+    pub fn push_condition_for(&self, query: &mut QueryBuilder<Sqlite>, statuses: &[JobStatus]) {
         query.push("TRUE");
         if let Some(tenant) = self.tenant {
             query.push(" AND tenant_id = ").push_bind(tenant.to_string());
@@ -132,9 +142,37 @@ fn push_filter(query: &mut QueryBuilder<Sqlite>, filter: &JobFilter) {
             query.push(format_args!(" AND {comparison} ")).push_bind(value);
         }
     }
+    if let Some(key) = &filter.definition_key {
+        query.push(" AND definition_id = (SELECT id FROM job_definitions WHERE key = ");
+        query.push_bind(key.clone()).push(")");
+    }
+    filter.payload.iter().for_each(|wanted| push_payload(query, wanted));
     if let Some(words) = filter.q.as_deref().map(str::trim).filter(|q| !q.is_empty()) {
         push_text(query, words);
     }
+}
+
+/// Only properties of objects are followed, so that both databases find the same.
+fn push_payload(query: &mut QueryBuilder<Sqlite>, wanted: &PayloadMatch) {
+    let place: String = wanted.path.iter().map(|name| format!(".\"{name}\"")).collect();
+    let (place, value) = (format!("${place}"), &wanted.value);
+    query.push(" AND CASE json_type(payload, ").push_bind(place.clone());
+    query.push(") WHEN 'text' THEN json_extract(payload, ").push_bind(place.clone());
+    query.push(") = ").push_bind(value.clone());
+    for word in ["true", "false", "null"] {
+        query.push(format_args!(" WHEN '{word}' THEN '{word}' = ")).push_bind(value.clone());
+    }
+    for kind in ["integer", "real"] {
+        query.push(format_args!(" WHEN '{kind}' THEN json_extract(payload, ")).push_bind(place.clone());
+        query.push(") = ");
+        // Compared as numbers: `1.0` is `1`. What is none equals nothing.
+        match (value.parse::<i64>(), value.parse::<f64>()) {
+            (Ok(whole), _) => query.push_bind(whole),
+            (_, Ok(real)) => query.push_bind(real),
+            _ => query.push("NULL"),
+        };
+    }
+    query.push(" ELSE FALSE END");
 }
 
 /// A number, an id, or part of the type, the error or the correlation id; `%` and `_` are plain text.

@@ -16,7 +16,7 @@ use sqlx::{QueryBuilder, SqliteConnection};
 
 const JOBS: Table = Table("jobs");
 const COUNT_CAP: i64 = 10_000;
-const COLUMNS: &str = "number, id, domain, queue, job_type, source, status, priority, attempt_count, max_attempts, \
+pub(crate) const COLUMNS: &str = "number, id, domain, queue, job_type, source, status, priority, attempt_count, max_attempts, \
      created_at, available_at, started_at, acquired_at, completed_at, worker_id, stage, progress_percent, \
      progress_message, error_code, cancel_requested_at";
 
@@ -88,12 +88,20 @@ pub(crate) async fn list(
     let more = rows.len() > page.limit as usize;
     rows.truncate(page.limit as usize);
     let next = rows.last().filter(|_| more).map(|row| row.number);
-    let matching = if filter.is_counted() {
-        CappedCount { count: counted(&mut snapshot, scope.tenant(), filter).await?, capped: false }
-    } else {
-        count(&mut snapshot, scope.tenant(), filter).await?
-    };
+    let matching = matching(&mut snapshot, scope.tenant(), filter).await?;
     Ok(JobsPage { rows, next, matching, now: store.clock.now(), cursor })
+}
+
+/// How many match.
+pub(crate) async fn matching(
+    connection: &mut SqliteConnection,
+    tenant: Option<TenantId>,
+    filter: &JobFilter,
+) -> Outcome<CappedCount> {
+    if filter.is_counted() {
+        return Ok(CappedCount { count: counted(connection, tenant, filter).await?, capped: false });
+    }
+    count(connection, tenant, filter).await
 }
 
 /// The newest jobs that match, at most `max` of them.

@@ -26,7 +26,7 @@ const WORKERS: Table = Table("job_workers");
 /// Slots of the throughput chart: five minutes.
 const SLOTS: usize = 60;
 /// Ready or waiting jobs are counted one by one up to here.
-const COUNT_CAP: i64 = 10_000;
+pub(crate) const COUNT_CAP: i64 = 10_000;
 const FAILURES_SHOWN: u32 = 5;
 const RUNNING_SHOWN: u32 = 10;
 
@@ -146,7 +146,7 @@ async fn count_lanes(
     Ok(counted)
 }
 
-async fn count_lane(
+pub(crate) async fn count_lane(
     connection: &mut SqliteConnection,
     lane: &Lane,
     now: &str,

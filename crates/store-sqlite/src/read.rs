@@ -49,6 +49,8 @@ pub(crate) async fn locate(
 struct MoreRecord {
     tenant_id: String,
     definition_key: Option<String>,
+    owner_user_id: Option<String>,
+    project_id: Option<i64>,
     stages: Option<String>,
     payload: String,
     result: Option<String>,
@@ -98,6 +100,8 @@ pub(crate) async fn job(
         failure_timeline: JOBS.json("failure_timeline", &more.failure_timeline)?,
         row,
         definition_key: more.definition_key,
+        owner_user_id: more.owner_user_id,
+        project_id: more.project_id,
         requested_by: more.requested_by,
         source_ref: more.source_ref,
         trace_id: more.trace_id,
@@ -136,7 +140,8 @@ async fn row_of(connection: &mut SqliteConnection, number: i64) -> Outcome<JobRe
 async fn more_of(connection: &mut SqliteConnection, number: i64) -> Outcome<MoreRecord> {
     let row = sqlx::query_as!(
         MoreRecord,
-        r#"SELECT j.tenant_id, d.key AS "definition_key?: String", d.stages AS "stages?: String", j.payload, j.result,
+        r#"SELECT j.tenant_id, d.key AS "definition_key?: String", d.stages AS "stages?: String",
+                  j.owner_user_id, j.project_id, j.payload, j.result,
                   j.requested_by, j.source_ref, j.trace_id, j.request_id, j.correlation_id, j.dedupe_key,
                   j.concurrency_key, j.parent_job_id, j.queued_at, j.leased_until, j.running_pid, j.error_class,
                   j.error_message, j.error_stack, j.cancellation_reason, j.cancelled_by, j.quarantined_at,

@@ -17,8 +17,20 @@ pub struct JobFilter {
     /// Ended before this moment; jobs that have not ended never match.
     pub completed_before: Option<Timestamp>,
     pub error_code: Option<String>,
+    pub definition_key: Option<String>,
+    /// All of them must hold.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub payload: Vec<PayloadMatch>,
     /// Free text: a number, an id, or part of the type, the error or the correlation id.
     pub q: Option<String>,
+}
+
+/// A place in the payload (names of properties, outermost first) and what stands there, as text: `3` is found as a
+/// number and as a string.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct PayloadMatch {
+    pub path: Vec<String>,
+    pub value: String,
 }
 
 impl JobFilter {

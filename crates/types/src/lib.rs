@@ -3,6 +3,7 @@
 //! Nothing here decides or persists anything: ids, states, the views pages show, filters, problems
 //! and live events. It compiles to wasm, so keep it free of everything but serde, uuid and time.
 
+pub mod browse;
 pub mod filter;
 pub mod id;
 pub mod limits;
@@ -15,7 +16,7 @@ pub mod trigger;
 pub mod unit;
 pub mod view;
 
-pub use filter::{JobFilter, Page, PageRequest};
+pub use filter::{JobFilter, Page, PageRequest, PayloadMatch};
 pub use id::{
     AttachmentId, DefinitionId, JobId, JobRef, KeyId, LeaseId, TenantId, TriggerId, UserId, WorkerId,
 };

@@ -45,6 +45,7 @@ codes! {
     Forbidden = "FORBIDDEN", 403, "You may not do this";
     MethodNotAllowed = "METHOD_NOT_ALLOWED", 405, "This address does not take this method";
     NotFound = "NOT_FOUND", 404, "There is nothing here";
+    CursorExpired = "CURSOR_EXPIRED", 410, "The events after this cursor are gone";
     WrongState = "WRONG_STATE", 409, "The job is not in a state that allows this";
     StaleLease = "STALE_LEASE", 409, "The lease is no longer yours";
     AlreadyExists = "ALREADY_EXISTS", 409, "It exists already";

@@ -39,6 +39,8 @@ pub struct JobDetail {
     pub row: JobRow,
     pub tenant_id: TenantId,
     pub definition_key: Option<String>,
+    pub owner_user_id: Option<String>,
+    pub project_id: Option<i64>,
     pub stages: Vec<Stage>,
     pub payload: Value,
     pub result: Option<Value>,

@@ -4,11 +4,15 @@
 
 mod body;
 pub mod docs;
+mod events;
+mod jobs;
 mod openapi;
+mod pairs;
+mod triggers;
 mod words;
 mod worker;
 
-use crate::problem;
+use crate::{problem, sse::Live};
 use axum::{
     Json, Router,
     response::{IntoResponse, Response},
@@ -18,6 +22,7 @@ use body::Query;
 use body::{Body, JobPath};
 use leasehold_queue::Engine;
 use leasehold_types::{Problem, ProblemCode};
+use pairs::Pairs;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use utoipa::openapi::OpenApi;
@@ -29,6 +34,7 @@ pub struct Api {
     pub engine: Arc<Engine>,
     /// Cancelled when the server is about to end: nobody is kept waiting then.
     pub ending: CancellationToken,
+    pub live: Live,
 }
 
 /// The API with its description.
@@ -38,7 +44,11 @@ pub struct Described {
 }
 
 pub fn routes(api: &Api) -> Described {
-    let resources = OpenApiRouter::new().nest("/worker", worker::routes(api));
+    let resources = OpenApiRouter::new()
+        .merge(jobs::routes(api))
+        .merge(events::routes(api))
+        .merge(triggers::routes(api))
+        .nest("/worker", worker::routes(api));
     let all = OpenApiRouter::with_openapi(openapi::head()).nest("/api/v1", resources);
     let (router, mut description) = all.split_for_parts();
     openapi::name_operations(&mut description);

@@ -3,7 +3,11 @@
 
 use super::Refusal;
 use crate::problem;
-use leasehold_types::{ErrorClass, FieldError, JobStatus, LogStream, Problem as Said, ProblemCode};
+use leasehold_types::{
+    AttemptOutcome, CatchUp, ErrorClass, FieldError, FiringOutcome, JobStatus, LiveKind, LogStream,
+    Problem as Said, ProblemCode, Source, TriggerKind, UnitKind, UnitState,
+    browse::{SortBy, SortOrder},
+};
 use std::collections::BTreeMap;
 use utoipa::{
     IntoResponses, PartialSchema, ToSchema,
@@ -62,8 +66,24 @@ words! {
     JobState of JobStatus;
     /// Why an attempt failed, coarsely.
     ErrorClassWord of ErrorClass;
+    /// What a trigger waits for.
+    TriggerWord of TriggerKind;
+    /// What is done about times due that were missed.
+    CatchUpWord of CatchUp;
+    /// What came of a firing.
+    FiringWord of FiringOutcome;
     /// Where a log line came from.
     StreamWord of LogStream;
+    /// How one execution of a job ended.
+    OutcomeWord of AttemptOutcome;
+    /// Who asked for a job.
+    SourceWord of Source;
+    SortWord of SortBy;
+    SortOrderWord of SortOrder;
+    /// What happened.
+    EventWord of LiveKind;
+    UnitKindWord of UnitKind;
+    UnitStateWord of UnitState;
 }
 
 /// A named part of a kind of job and the span of the progress bar it covers.

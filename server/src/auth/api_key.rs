@@ -13,7 +13,7 @@ use axum::{
 };
 use clap::ValueEnum;
 use leasehold_app::ssr::origin_of;
-use leasehold_queue::{Actor, Engine, Permission, Reach, Scope, remote::USE_NOTED_EVERY};
+use leasehold_queue::{Actor, Engine, Permission, Reach, Scope, StoreResult, remote::USE_NOTED_EVERY};
 use leasehold_types::{Problem, ProblemCode, view::ApiKey};
 use std::sync::Arc;
 
@@ -124,6 +124,12 @@ async fn within_asked_tenant(engine: &Engine, scope: Scope, headers: &HeaderMap)
     let slug = asked.to_str().map_err(|_| Problem::not_found("This tenant"))?;
     let tenant = engine.tenant(&scope, slug.trim()).await?;
     Ok(scope.within(tenant.id))
+}
+
+/// Whether a key that was let in once would still be: for streams, which outlive the request they began with.
+pub async fn still_opens(engine: &Engine, prefix: &str) -> StoreResult<bool> {
+    let Some((key, _)) = engine.store().key_by_prefix(prefix).await? else { return Ok(false) };
+    Ok(key.revoked_at.is_none() && key.expires_at.is_none_or(|at| at > engine.now()))
 }
 
 /// Words of another version are no scopes of this one. A worker always works for one tenant.

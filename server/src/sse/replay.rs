@@ -1,23 +1,28 @@
 //! What a reader missed while it was away, from the store.
 
-use super::{End, Out, Reader};
+use super::{
+    Telling,
+    reader::{End, Out, Reader},
+};
 use std::time::Duration;
 
 const PAGE: u32 = 500;
-/// A reader further behind than this is better off fetching its view again.
+/// A page further behind than this is better off being fetched again.
 const MOST_PAGES: usize = 20;
 const PATIENCE: Duration = Duration::from_secs(10);
 
-impl Reader {
+impl<T: Telling> Reader<T> {
     /// Sends what happened after `after`, up to `horizon`; returns the id from which live events go on.
-    pub(super) async fn replay(&self, after: i64, horizon: i64, out: &Out) -> Result<i64, End> {
+    pub(super) async fn replay(&mut self, after: i64, horizon: i64, out: &Out) -> Result<i64, End> {
         self.nothing_missing(after, horizon).await?;
         let mut reached = after;
-        for _ in 0..MOST_PAGES {
-            if reached >= horizon {
-                return Ok(reached);
+        let mut pages = 0;
+        while reached < horizon {
+            pages += 1;
+            if pages > MOST_PAGES && !self.telling.is_complete() {
+                return Err(End::Resync);
             }
-            let page = self.engine.store().events(&self.visit.scope, reached, horizon, PAGE);
+            let page = self.engine.store().events(self.who.scope(), reached, horizon, PAGE);
             let page = patiently(page).await?;
             for event in &page {
                 reached = event.event.id;
@@ -27,7 +32,7 @@ impl Reader {
                 return Ok(horizon);
             }
         }
-        Err(End::Resync)
+        Ok(reached)
     }
 
     /// Neither has the reader's place been pruned, nor does it lie in the future of another database.

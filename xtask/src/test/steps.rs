@@ -17,6 +17,7 @@ pub fn tools(context: &mut Context) -> Outcome {
     toolbox::rust_components(workspace)?;
     toolbox::node_packages(workspace)?;
     toolbox::system_packages()?;
+    toolbox::schemathesis(workspace)?;
     Ok(NO_TESTS)
 }
 
@@ -62,6 +63,7 @@ pub fn rust(context: &mut Context) -> Outcome {
     let dsn = context.cluster()?.url();
     let mut cargo = workspace.cargo();
     cargo.env("POSTGRES_TEST_DSN", dsn);
+    cargo.env("SCHEMATHESIS_PATH", toolbox::schemathesis(workspace)?);
     if !toolbox::has_nextest(workspace) {
         return counted(cargo.args(["test", "--workspace", "--no-fail-fast"]), Tally::read_cargo_test);
     }

@@ -1,9 +1,9 @@
 //! Events of the tenants' applications.
 
-use super::bench::{Bench, code_of};
+use super::bench::{Bench, code_of, definition};
 use crate::{
     engine::{AppEventRequest, EngineConfig, EventAnswer, TriggerDraft},
-    params::NewJob,
+    params::{NewDefinition, NewJob},
     secrets::{OnSecret, REDACTED, SecretPolicy},
     triggers::{Firing, NewAppEvent, Received, TriggerEdit, Verdict, Window},
 };
@@ -175,6 +175,24 @@ pub async fn an_event_with_a_secret_is_refused_or_blotted_out(b: Bench) {
     let answer = engine.app_event(&b.ann(), b.a, posted("e1", secret)).await.unwrap();
     let job = b.store.job(&b.ann(), JobRef::Number(answer.firings[0].job_number.unwrap()), 0).await.unwrap();
     assert_eq!(job.unwrap().payload, json!({"got": {"password": REDACTED, "n": 1}}));
+}
+
+/// A schema's complaint quotes what it is about; what is kept of it must not tell a secret.
+pub async fn a_refusal_does_not_tell_secrets(b: Bench) {
+    let arg_schema = json!({"type": "object", "properties": {"password": {"type": "integer"}}});
+    b.store.ensure_definition(NewDefinition { arg_schema, ..definition("login") }).await.unwrap();
+    let engine = b.engine(EngineConfig::default());
+    let draft = TriggerDraft {
+        definition_key: Some("login".into()),
+        ..draft("all", json!({"password": "{{event.password}}"}))
+    };
+    let trigger = engine.create_trigger(&b.ann(), b.a, draft).await.unwrap();
+    let event = posted("e1", json!({"password": "correct horse battery"}));
+    let answer = engine.app_event(&b.ann(), b.a, event).await.unwrap();
+    assert_eq!(answer.firings[0].outcome, FiringOutcome::Refused);
+    let shown = b.reread(trigger.id).await.last_error.unwrap();
+    assert!(shown.contains("payload/password") && !shown.contains("horse"), "{shown}");
+    assert!(!answer.firings[0].detail.as_ref().unwrap().contains("horse"));
 }
 
 pub async fn bad_events_are_refused_and_nothing_is_kept(b: Bench) {

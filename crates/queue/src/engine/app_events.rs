@@ -107,7 +107,7 @@ impl Engine {
                     let window = (seconds > 0).then_some(Window { payload_hash, seconds });
                     Verdict::Enqueue { job: Box::new(job), window }
                 }
-                Err(problem) => Verdict::refused(&problem),
+                Err(problem) => Verdict::refused(&problem, &event.payload),
             }
         };
         let (tenant_id, label) = (trigger.tenant_id, trigger.label.clone());

@@ -120,6 +120,8 @@ impl<'a> Door<'a> {
         Ok(NewJob {
             queue,
             owner_user_id: short("owner_user_id", request.owner_user_id)?,
+            project_id: request.project_id,
+            parent: request.parent,
             source: request.source,
             priority: within("priority", request.priority.unwrap_or(100), 1, 1_000)?,
             dedupe_key: short("dedupe_key", request.dedupe_key)?,

@@ -1,6 +1,6 @@
 //! Enqueue, one or many, and retry.
 
-use super::{Engine, door::Door, wrong_state};
+use super::{Engine, door::Door, mistakes::Mistakes, wrong_state};
 use crate::{
     params::{Created, HowCreated, NewJob},
     scope::{Permission, Scope},
@@ -26,6 +26,9 @@ pub struct EnqueueRequest {
     pub correlation_id: Option<String>,
     pub request_id: Option<String>,
     pub owner_user_id: Option<String>,
+    pub project_id: Option<i64>,
+    /// The number of the job this one follows from.
+    pub parent: Option<i64>,
     pub source: Source,
 }
 
@@ -44,6 +47,8 @@ impl EnqueueRequest {
             correlation_id: None,
             request_id: None,
             owner_user_id: None,
+            project_id: None,
+            parent: None,
             source,
         }
     }
@@ -109,6 +114,33 @@ impl Engine {
         Ok(answers.into_iter().map(|checked| checked.and_then(&mut answer)).collect())
     }
 
+    /// Like [`Engine::enqueue_many`], but what is wrong with one holds up all: nothing is enqueued, and every
+    /// mistake is named by its place (`jobs[3].payload/rows`). Keys and limits, which depend on other jobs, are still
+    /// answered one by one.
+    pub async fn enqueue_together(
+        &self,
+        scope: &Scope,
+        tenant: TenantId,
+        requests: Vec<EnqueueRequest>,
+    ) -> Result<Vec<Result<Enqueued, Problem>>, Problem> {
+        scope.require(Permission::Operate)?;
+        let mut door = Door::open(self, scope, tenant).await?;
+        let mut wrong = Mistakes::default();
+        let mut checked = Vec::with_capacity(requests.len());
+        for (place, request) in requests.into_iter().enumerate() {
+            let key = request.definition_key.clone();
+            match door.check(request) {
+                Ok(job) => checked.push((key, job)),
+                Err(problem) => wrong.add(place, problem),
+            }
+        }
+        wrong.into_result()?;
+        let (keys, jobs): (Vec<_>, Vec<_>) = checked.into_iter().unzip();
+        let created = self.store.create_jobs(scope, jobs).await?;
+        let answers = keys.into_iter().zip(created);
+        Ok(answers.map(|(definition_key, job)| Ok(Enqueued { job: job?, definition_key })).collect())
+    }
+
     /// A terminal job stays as it is; its retry is a new job that names it as parent.
     pub async fn retry(&self, scope: &Scope, job: JobRef) -> Result<Created, Problem> {
         scope.require(Permission::Operate)?;
@@ -130,10 +162,12 @@ impl Engine {
             max_attempts: Some(old.row.max_attempts),
             concurrency_key: old.concurrency_key,
             correlation_id: old.correlation_id,
+            owner_user_id: old.owner_user_id,
+            project_id: old.project_id,
+            parent: Some(old.row.number),
             ..EnqueueRequest::new(key, old.payload, Source::Manual)
         };
-        let mut new = Door::open(self, scope, old.tenant_id).await?.check(request)?;
-        new.parent = Some(old.row.number);
+        let new = Door::open(self, scope, old.tenant_id).await?.check(request)?;
         self.create_one(scope, new).await
     }
 

@@ -20,6 +20,7 @@ use crate::{
 use leasehold_types::{
     FiringOutcome, FiringView, Problem, Source, TenantId, Timestamp, Trigger, TriggerRule, view::Tenant,
 };
+use serde_json::Value;
 use std::{collections::HashMap, time::Duration};
 
 const LEADERSHIP: &str = "scheduler";
@@ -133,7 +134,7 @@ impl Engine {
             Ok(schedule) => schedule,
             // Saved by a version that knew more zones, say. It waits for somebody to edit it.
             Err(problem) => {
-                planned.firings.push(firing(trigger, was_due_at, Verdict::refused(&problem)));
+                planned.firings.push(firing(trigger, was_due_at, Verdict::refused(&problem, &Value::Null)));
                 return planned;
             }
         };
@@ -146,7 +147,7 @@ impl Engine {
             let cause = Cause::Schedule { due_at, timezone };
             let verdict = match Making::of(trigger, tenant, cause).job(self, door, Source::Schedule) {
                 Ok(job) => Verdict::Enqueue { job: Box::new(job), window: None },
-                Err(problem) => Verdict::refused(&problem),
+                Err(problem) => Verdict::refused(&problem, &trigger.payload_template),
             };
             planned.firings.push(firing(trigger, due_at, verdict));
         }

@@ -314,7 +314,7 @@ fn never_due() -> Problem {
 
 /// The same problem in the words of somebody who saves a trigger.
 fn not_saved(problem: Problem) -> Problem {
-    let said = in_words(&problem).replace(" Nothing was enqueued.", "");
+    let said = in_words(&problem, &Value::Null).replace(" Nothing was enqueued.", "");
     let mut not_saved = Problem::new(problem.code, format!("The trigger was not saved: {said}"));
     for error in problem.errors {
         not_saved =

@@ -3,6 +3,7 @@
 use super::{Firing, Verdict, in_words};
 use crate::params::{CreateAnswer, NewJob};
 use leasehold_types::{FiringOutcome, FiringView, JobId, TenantId, Timestamp, TriggerId};
+use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 
 /// The jobs that hold a window shut, by trigger and payload hash.
@@ -112,7 +113,7 @@ impl Settling {
                 Err(problem) => {
                     (row.outcome, row.payload_hash) = (FiringOutcome::Refused, None);
                     (row.code, row.detail) =
-                        (Some(problem.code.as_str().to_owned()), Some(in_words(&problem)));
+                        (Some(problem.code.as_str().to_owned()), Some(in_words(&problem, &Value::Null)));
                 }
             }
         }

@@ -1,0 +1,201 @@
+//! What programs ask for: lists in any order, counts, files, and events by cursor.
+
+use super::Engine;
+use crate::{
+    attachments::NewAttachment,
+    params::OutboxEvent,
+    remote::HeldJob,
+    scope::{Permission, Scope},
+    secrets::{REDACTED, Redactor, SecretBlock},
+};
+use leasehold_types::{
+    JobFilter, JobRef, Problem, ProblemCode,
+    browse::{Browse, BrowsedJobs, KindCounts, KindFilter},
+    unit::UnitsView,
+    view::{AttachmentView, JobDetail, LogLine},
+};
+
+/// Who wants to go further follows the cursor, which costs the same on every page.
+pub const MOST_SKIPPED: u32 = 10_000;
+const MOST_UNITS: u32 = 500;
+/// Events looked at for one answer, whether they are wanted or not.
+const MOST_LOOKED_AT: i64 = 20_000;
+
+/// Events after a cursor, and the cursor to go on from.
+#[derive(Clone, PartialEq, Debug)]
+pub struct EventsPage {
+    pub events: Vec<OutboxEvent>,
+    /// Everything up to here has been looked at.
+    pub next_after: i64,
+    /// There is more to read already.
+    pub more: bool,
+}
+
+impl Engine {
+    pub async fn browse(
+        &self,
+        scope: &Scope,
+        filter: &JobFilter,
+        page: Browse,
+    ) -> Result<BrowsedJobs, Problem> {
+        scope.require(Permission::View)?;
+        Ok(self.store.browse(scope, filter, page).await?)
+    }
+
+    pub async fn kind_counts(&self, scope: &Scope, filter: &KindFilter) -> Result<Vec<KindCounts>, Problem> {
+        scope.require(Permission::View)?;
+        Ok(self.store.kind_counts(scope, filter).await?)
+    }
+
+    /// The job without its log lines, which programs read by themselves.
+    pub async fn job_without_logs(&self, scope: &Scope, job: JobRef) -> Result<JobDetail, Problem> {
+        scope.require(Permission::View)?;
+        let found = self.store.job(scope, job, 0).await?;
+        found.ok_or_else(|| Problem::not_found("This job"))
+    }
+
+    /// Which job is meant. `NOT_FOUND`.
+    pub async fn find_job(&self, scope: &Scope, job: JobRef) -> Result<HeldJob, Problem> {
+        scope.require(Permission::View)?;
+        let found = self.store.held_job(scope, job, false).await?;
+        found.ok_or_else(|| Problem::not_found("This job"))
+    }
+
+    /// Lines of one attempt after a position; of the last attempt when none is named.
+    pub async fn log_lines(
+        &self,
+        scope: &Scope,
+        job: JobRef,
+        attempt: Option<i32>,
+        after: i64,
+        limit: u32,
+    ) -> Result<(i32, Vec<LogLine>), Problem> {
+        let attempt = match attempt {
+            Some(attempt) => self.find_job(scope, job).await.map(|_| attempt)?,
+            None => self.find_job(scope, job).await?.attempt,
+        };
+        Ok((attempt, self.store.logs(scope, job, attempt, after, limit).await?))
+    }
+
+    pub async fn all_units(&self, scope: &Scope, job: JobRef) -> Result<UnitsView, Problem> {
+        self.find_job(scope, job).await?;
+        Ok(self.store.units(scope, job, MOST_UNITS).await?)
+    }
+
+    /// Keeps a file with a job that is anybody's or nobody's just now. Text is kept without secrets.
+    pub async fn keep_file(
+        &self,
+        scope: &Scope,
+        job: JobRef,
+        file: NewAttachment,
+    ) -> Result<AttachmentView, Problem> {
+        scope.require(Permission::Operate)?;
+        file.check(self.config.max_attachment_bytes)?;
+        let held = self.store.held_job(scope, job, true).await?;
+        let held = held.ok_or_else(|| Problem::not_found("This job"))?;
+        let redactor = held.payload.as_ref().map(Redactor::for_payload).unwrap_or_default();
+        let file = match std::str::from_utf8(&file.bytes) {
+            Ok(text) => {
+                let bytes = without_secrets(text, &redactor).into_bytes();
+                NewAttachment::new(file.name, file.content_type, bytes)
+            }
+            Err(_) => file,
+        };
+        Ok(self.store.keep_file(scope, job, file).await?)
+    }
+
+    /// Events of the tenants the scope reaches, oldest first, never beyond what surely has no gap. From 0: from the
+    /// oldest that is kept. `CURSOR_EXPIRED` when events after the cursor are no longer kept.
+    pub async fn events_after(
+        &self,
+        scope: &Scope,
+        wanted: &KindFilter,
+        after: i64,
+        limit: usize,
+    ) -> Result<EventsPage, Problem> {
+        scope.require(Permission::View)?;
+        let horizon = self.hub.horizon();
+        let mut next_after = self.beginning(after, horizon).await?;
+        let look_until = horizon.min(next_after.saturating_add(MOST_LOOKED_AT));
+        let mut events = Vec::new();
+        while next_after < look_until && events.len() < limit {
+            let room = (limit - events.len()).clamp(100, 1_000) as u32;
+            let page = self.store.events(scope, next_after, look_until, room).await?;
+            let was_full = page.len() == room as usize;
+            for event in page {
+                if events.len() == limit {
+                    return Ok(EventsPage { events, next_after, more: true });
+                }
+                next_after = event.event.id;
+                let LiveKinship { domain, queue, job_type } = kinship(&event);
+                if wanted.matches(domain, queue, job_type) {
+                    events.push(event);
+                }
+            }
+            if !was_full {
+                next_after = look_until;
+            }
+        }
+        Ok(EventsPage { more: next_after < horizon, events, next_after: next_after.max(after) })
+    }
+
+    /// Where reading begins.
+    pub async fn beginning(&self, after: i64, horizon: i64) -> Result<i64, Problem> {
+        if after >= horizon {
+            let ahead = after > horizon && after > self.store.outbox_tail().await?;
+            return if ahead { Err(cursor_expired(after)) } else { Ok(after) };
+        }
+        let oldest = self.store.oldest_event().await?;
+        match (after, oldest) {
+            (0, oldest) => Ok((oldest - 1).max(0)),
+            (after, oldest) if oldest == 0 || after < oldest - 1 => Err(cursor_expired(after)),
+            (after, _) => Ok(after),
+        }
+    }
+}
+
+struct LiveKinship<'a> {
+    domain: &'a str,
+    queue: &'a str,
+    job_type: &'a str,
+}
+
+fn kinship(event: &OutboxEvent) -> LiveKinship<'_> {
+    let event = &event.event;
+    LiveKinship { domain: &event.domain, queue: &event.queue, job_type: &event.job_type }
+}
+
+fn cursor_expired(after: i64) -> Problem {
+    let detail = format!(
+        "Events after {after} are no longer kept here. Read what you follow anew, then go on with after_id=0, \
+         which is the oldest event there is."
+    );
+    Problem::new(ProblemCode::CursorExpired, detail)
+}
+
+/// Line by line, as a log would be.
+fn without_secrets(text: &str, redactor: &Redactor) -> String {
+    let mut block = SecretBlock::default();
+    let lines = text.split_inclusive('\n').map(|line| {
+        let (words, end) = line.strip_suffix('\n').map_or((line, ""), |words| (words, "\n"));
+        let kept = if block.covers(words) { REDACTED.into() } else { redactor.text(words) };
+        format!("{kept}{end}")
+    });
+    lines.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_file_is_kept_without_secrets_and_otherwise_as_it_was() {
+        let redactor = Redactor::for_payload(&json!({"api_key": "sesame-opens"}));
+        let text =
+            "one\r\ntwo sesame-opens\n-----BEGIN PRIVATE KEY-----\nMIIB\n-----END PRIVATE KEY-----\nlast";
+        let kept = without_secrets(text, &redactor);
+        assert!(kept.starts_with("one\r\ntwo ***REDACTED***\n") && kept.ends_with("\nlast"), "{kept}");
+        assert!(!kept.contains("MIIB"));
+    }
+}

@@ -1,0 +1,278 @@
+//! Jobs: enqueue, find, look at, stop, repeat.
+
+mod asking;
+mod caller;
+mod counts;
+mod files;
+mod listing;
+mod telling;
+
+use super::{Answer, Api, Body, JobPath, Pairs, Refusal, openapi::guarded};
+use crate::auth::api_key::{Entered, KeyScope};
+use asking::{BulkBody, CancelBody, NewJobBody};
+use axum::{
+    Json,
+    extract::State,
+    http::{HeaderName, StatusCode, header},
+};
+use caller::Caller;
+pub use caller::one_tenant;
+pub use counts::kind;
+use leasehold_queue::{Engine, Scope};
+use leasehold_types::{JobRef, Problem};
+use listing::ListParams;
+pub use telling::JobView;
+use telling::{
+    Attempts, Cancelled, DiagnosisView, EnqueuedMany, EnqueuedOne, JobsView, LogLines, Retried, UnitsPage,
+};
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+pub fn routes(api: &Api) -> OpenApiRouter {
+    let reading = OpenApiRouter::new()
+        .routes(routes!(list))
+        .routes(routes!(list_too))
+        .routes(routes!(counts::summary))
+        .routes(routes!(detail))
+        .routes(routes!(attempts))
+        .routes(routes!(logs))
+        .routes(routes!(diagnosis))
+        .routes(routes!(units))
+        .routes(routes!(files::list));
+    let writing = OpenApiRouter::new()
+        .routes(routes!(enqueue))
+        .routes(routes!(enqueue_many))
+        .routes(routes!(cancel))
+        .routes(routes!(retry))
+        .routes(routes!(files::add));
+    let counting = OpenApiRouter::new().routes(routes!(counts::stats));
+    guarded(reading, api, KeyScope::Read)
+        .merge(guarded(writing, api, KeyScope::Write))
+        .merge(guarded(counting, api, KeyScope::Admin))
+        .with_state(api.clone())
+}
+
+type Located<T> = (StatusCode, [(HeaderName, String); 1], Json<T>);
+
+fn located<T>(status: StatusCode, id: impl std::fmt::Display, body: T) -> Located<T> {
+    (status, [(header::LOCATION, format!("/api/v1/jobs/{id}"))], Json(body))
+}
+
+/// Enqueue a job
+///
+/// Named by its `definition_key`, or by `domain` and `job_type`. A job that exists already for the same idempotency key
+/// or an active dedupe key is the answer then, with `created: false`.
+#[utoipa::path(
+    post, path = "/jobs", tag = "jobs", request_body = NewJobBody,
+    params(
+        ("Idempotency-Key" = Option<String>, Header, description = "The same as `idempotency_key` in the body"),
+        ("X-Tenant" = Option<String>, Header, description = "The tenant's slug, for keys of the installation"),
+    ),
+    responses(
+        (status = 201, description = "A new job", body = EnqueuedOne),
+        (status = 200, description = "The job that exists already", body = EnqueuedOne),
+        Refusal
+    )
+)]
+async fn enqueue(
+    State(api): State<Api>,
+    Entered(scope): Entered,
+    caller: Caller,
+    Body(body): Body<NewJobBody>,
+) -> Result<Located<EnqueuedOne>, Refusal> {
+    let tenant = one_tenant(&scope)?;
+    let parent = parent_of(&api.engine, &scope, body.parent()?).await?;
+    let request = body.request(&*api.engine.definitions().await?, parent, caller)?;
+    let made = api.engine.enqueue(&scope, tenant, request).await.map_err(asking::in_dots)?;
+    let status = if made.is_new() { StatusCode::CREATED } else { StatusCode::OK };
+    Ok(located(status, made.job.id, EnqueuedOne::new(tenant, &made)))
+}
+
+/// Enqueue many jobs
+///
+/// In one transaction. What is wrong with one keeps all of them out, and every mistake is named by its place
+/// (`jobs[3].payload.rows`). Keys and limits, which depend on other jobs, are answered one by one, in order.
+#[utoipa::path(
+    post, path = "/jobs/bulk", tag = "jobs", request_body = BulkBody,
+    params(("X-Tenant" = Option<String>, Header, description = "The tenant's slug, for keys of the installation")),
+    responses(
+        (status = 201, description = "At least one new job", body = EnqueuedMany),
+        (status = 200, description = "No new job", body = EnqueuedMany),
+        Refusal
+    )
+)]
+async fn enqueue_many(
+    State(api): State<Api>,
+    Entered(scope): Entered,
+    caller: Caller,
+    Body(body): Body<BulkBody>,
+) -> Result<(StatusCode, Json<EnqueuedMany>), Refusal> {
+    let tenant = one_tenant(&scope)?;
+    let mut parents = Vec::new();
+    for job in body.parents()? {
+        parents.push(parent_of(&api.engine, &scope, job).await?);
+    }
+    let requests = body.requests(&*api.engine.definitions().await?, parents, &caller)?;
+    let made = api.engine.enqueue_together(&scope, tenant, requests).await.map_err(asking::in_dots)?;
+    let answer = EnqueuedMany::new(tenant, made);
+    let status = if answer.created > 0 { StatusCode::CREATED } else { StatusCode::OK };
+    Ok((status, Json(answer)))
+}
+
+async fn parent_of(engine: &Engine, scope: &Scope, parent: Option<JobRef>) -> Result<Option<i64>, Problem> {
+    let Some(parent) = parent else { return Ok(None) };
+    let found = engine.find_job(scope, parent).await;
+    let missing = |_| Problem::invalid("parent_job_id", "There is no such job. Nothing was enqueued.");
+    found.map(|job| Some(job.number)).map_err(missing)
+}
+
+/// List jobs
+///
+/// Beside the parameters below, `payload.<name>[.<name>…]=value` finds jobs by what stands in their payload; a value is
+/// compared as a number, a string, `true`, `false` or `null`, whichever it is there.
+#[utoipa::path(
+    get, path = "/jobs", tag = "jobs", params(ListParams),
+    responses((status = 200, body = JobsView), Refusal)
+)]
+async fn list(State(api): State<Api>, Entered(scope): Entered, pairs: Pairs) -> Answer<JobsView> {
+    let asked = listing::Asked::read(pairs)?;
+    let found = api.engine.browse(&scope, &asked.filter, asked.page).await?;
+    Ok(Json(JobsView::new(&asked, found)))
+}
+
+/// List jobs
+///
+/// The same as `GET /jobs`.
+#[utoipa::path(
+    get, path = "/jobs/list", tag = "jobs", params(ListParams),
+    responses((status = 200, body = JobsView), Refusal)
+)]
+async fn list_too(api: State<Api>, entered: Entered, pairs: Pairs) -> Answer<JobsView> {
+    list(api, entered, pairs).await
+}
+
+/// One job
+///
+/// Secrets in payload and result are masked.
+#[utoipa::path(
+    get, path = "/jobs/{id}", tag = "jobs",
+    params(("id" = String, Path, description = "The number or id of the job")),
+    responses((status = 200, body = JobView), Refusal)
+)]
+async fn detail(
+    State(api): State<Api>,
+    Entered(scope): Entered,
+    JobPath(job): JobPath,
+    pairs: Pairs,
+) -> Answer<JobView> {
+    pairs.nothing_else()?;
+    Ok(Json(api.engine.job_without_logs(&scope, job).await?.into()))
+}
+
+/// Cancel a job
+///
+/// One that waits is cancelled at once; one that runs is asked to stop, and its end says what became of it.
+#[utoipa::path(
+    post, path = "/jobs/{id}/cancel", tag = "jobs", request_body = CancelBody,
+    params(("id" = String, Path, description = "The number or id of the job")),
+    responses((status = 200, body = Cancelled), Refusal)
+)]
+async fn cancel(
+    State(api): State<Api>,
+    Entered(scope): Entered,
+    JobPath(job): JobPath,
+    Body(body): Body<CancelBody>,
+) -> Answer<Cancelled> {
+    let answer = api.engine.cancel(&scope, job, body.reason()).await?;
+    Ok(Json(Cancelled::new(answer, &api.engine.job_without_logs(&scope, job).await?)))
+}
+
+/// Retry a job that has ended
+///
+/// The old job stays as it is; its retry is a new job that names it as its parent.
+#[utoipa::path(
+    post, path = "/jobs/{id}/retry", tag = "jobs",
+    params(("id" = String, Path, description = "The number or id of the job")),
+    responses((status = 201, body = Retried), Refusal)
+)]
+async fn retry(
+    State(api): State<Api>,
+    Entered(scope): Entered,
+    JobPath(job): JobPath,
+    Body(asking::Nothing {}): Body<asking::Nothing>,
+) -> Result<Located<Retried>, Refusal> {
+    let made = api.engine.retry(&scope, job).await?;
+    let new = api.engine.job_without_logs(&scope, JobRef::Number(made.number)).await?;
+    let old = api.engine.job_without_logs(&scope, job).await?;
+    Ok(located(StatusCode::CREATED, made.id, Retried::new(&new, &old)))
+}
+
+/// The attempts of a job
+///
+/// Oldest first; the running one, if any, is last.
+#[utoipa::path(
+    get, path = "/jobs/{id}/attempts", tag = "jobs",
+    params(("id" = String, Path, description = "The number or id of the job")),
+    responses((status = 200, body = Attempts), Refusal)
+)]
+async fn attempts(
+    State(api): State<Api>,
+    Entered(scope): Entered,
+    JobPath(job): JobPath,
+    pairs: Pairs,
+) -> Answer<Attempts> {
+    pairs.nothing_else()?;
+    Ok(Json(api.engine.job_without_logs(&scope, job).await?.into()))
+}
+
+/// The log of one attempt
+#[utoipa::path(
+    get, path = "/jobs/{id}/logs", tag = "jobs",
+    params(("id" = String, Path, description = "The number or id of the job"), listing::LogParams),
+    responses((status = 200, body = LogLines), Refusal)
+)]
+async fn logs(
+    State(api): State<Api>,
+    Entered(scope): Entered,
+    JobPath(job): JobPath,
+    pairs: Pairs,
+) -> Answer<LogLines> {
+    let asked = listing::LogParams::read(pairs)?;
+    let after = asked.after.unwrap_or(-1);
+    let limit = asked.limit.unwrap_or(listing::USUAL_LINES);
+    let (attempt, lines) = api.engine.log_lines(&scope, job, asked.attempt, after, limit).await?;
+    Ok(Json(LogLines::new(attempt, after, lines)))
+}
+
+/// Why a job is not running
+#[utoipa::path(
+    get, path = "/jobs/{id}/diagnosis", tag = "jobs",
+    params(("id" = String, Path, description = "The number or id of the job")),
+    responses((status = 200, body = DiagnosisView), Refusal)
+)]
+async fn diagnosis(
+    State(api): State<Api>,
+    Entered(scope): Entered,
+    JobPath(job): JobPath,
+    pairs: Pairs,
+) -> Answer<DiagnosisView> {
+    pairs.nothing_else()?;
+    Ok(Json(api.engine.diagnosis(&scope, job).await?.into()))
+}
+
+/// The work units of a composite job
+///
+/// How many there are in each state, and the first 500 of them.
+#[utoipa::path(
+    get, path = "/jobs/{id}/units", tag = "jobs",
+    params(("id" = String, Path, description = "The number or id of the job")),
+    responses((status = 200, body = UnitsPage), Refusal)
+)]
+async fn units(
+    State(api): State<Api>,
+    Entered(scope): Entered,
+    JobPath(job): JobPath,
+    pairs: Pairs,
+) -> Answer<UnitsPage> {
+    pairs.nothing_else()?;
+    Ok(Json(api.engine.all_units(&scope, job).await?.into()))
+}

@@ -1,0 +1,158 @@
+//! Everyone who may knock, and a tenant with something to see.
+
+use crate::common::{House, PASSWORD, Serving, remote::new_key};
+use serde_json::Value;
+
+/// Stands in the payload of Acme's jobs; whoever may not see them must never be shown it.
+pub const MARKER: &str = "acme-only-4711";
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Role {
+    Anonymous,
+    OtherTenant,
+    Viewer,
+    Admin,
+    SuperAdmin,
+    /// A key that was revoked; for pages a session that was signed out.
+    Revoked,
+    Worker,
+}
+
+impl Role {
+    /// Strangers first, so that nothing they try is explained by what others did before.
+    pub const ALL: [Self; 7] = [
+        Self::Anonymous,
+        Self::Revoked,
+        Self::OtherTenant,
+        Self::Worker,
+        Self::Viewer,
+        Self::Admin,
+        Self::SuperAdmin,
+    ];
+
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Anonymous => "nobody",
+            Self::OtherTenant => "another tenant",
+            Self::Viewer => "viewer",
+            Self::Admin => "admin",
+            Self::SuperAdmin => "super-admin",
+            Self::Revoked => "revoked",
+            Self::Worker => "worker",
+        }
+    }
+
+    /// The person of this role.
+    pub const fn email(self) -> &'static str {
+        match self {
+            Self::OtherTenant => "olga@other.example",
+            Self::Viewer => "vic@acme.example",
+            Self::Admin => "ada@acme.example",
+            Self::SuperAdmin => "sue@leasehold.example",
+            Self::Anonymous | Self::Revoked | Self::Worker => "rob@acme.example",
+        }
+    }
+}
+
+pub struct Cast {
+    pub house: House,
+    pub server: Serving,
+    keys: [Option<String>; 7],
+    cookies: [Option<String>; 7],
+}
+
+impl Cast {
+    pub fn new(house: House) -> Self {
+        house.json(&["tenant", "add", "Acme"], "");
+        house.json(&["tenant", "add", "Other"], "");
+        let add = |email: &str, role: &str, tenant: Option<&str>| {
+            let mut line = vec!["user", "add", email, "--role", role, "--password-stdin"];
+            if let Some(tenant) = tenant {
+                line.extend(["--tenant", tenant]);
+            }
+            house.json(&line, PASSWORD);
+        };
+        add(Role::SuperAdmin.email(), "super_admin", None);
+        add(Role::Admin.email(), "admin", Some("acme"));
+        add(Role::Revoked.email(), "admin", Some("acme"));
+        add(Role::Viewer.email(), "viewer", Some("acme"));
+        add(Role::OtherTenant.email(), "admin", Some("other"));
+        house.json(&["definition", "add", "steps", "--domain", "media", "--max-attempts", "5"], "");
+        let revoked = new_key(&house, "acme", "admin");
+        let (prefix, _) = revoked["lh_".len()..].split_once('_').unwrap();
+        house.json(&["key", "revoke", prefix], "");
+        let super_key =
+            house.json(&["key", "add", "--installation", "--name", "test", "--scope", "admin"], "");
+        let key = |role: Role| match role {
+            Role::Anonymous => None,
+            Role::OtherTenant => Some(new_key(&house, "other", "admin")),
+            Role::Viewer => Some(new_key(&house, "acme", "read")),
+            Role::Admin => Some(new_key(&house, "acme", "admin")),
+            Role::SuperAdmin => super_key["key"].as_str().map(str::to_owned),
+            Role::Revoked => Some(revoked.clone()),
+            Role::Worker => Some(new_key(&house, "acme", "worker")),
+        };
+        let keys = Role::ALL.map(key);
+        // Nothing runs here: what is enqueued stays as it is.
+        let server = house.serve(&[("JOBS_MAX_CONCURRENCY", "0")]);
+        let cookies = Role::ALL.map(|role| match role {
+            Role::Anonymous | Role::Worker => None,
+            role => Some(server.sign_in(role.email())),
+        });
+        let cast = Self { house, server, keys, cookies };
+        let signed_out = cast.server.post("/do/sign_out", &[], &cast.session(Role::Revoked));
+        assert!(signed_out.header("location").is_some(), "{}", signed_out.head);
+        cast
+    }
+
+    fn place(role: Role) -> usize {
+        Role::ALL.iter().position(|known| *known == role).unwrap()
+    }
+
+    /// The headers with which a program of this role comes.
+    pub fn key(&self, role: Role) -> Vec<(&str, &str)> {
+        let mut headers = Vec::new();
+        if let Some(key) = &self.keys[Self::place(role)] {
+            headers.push(("x-api-key", key.as_str()));
+        }
+        if role == Role::SuperAdmin {
+            headers.push(("x-tenant", "acme"));
+        }
+        headers
+    }
+
+    /// The headers with which a browser of this role comes. A worker has no browser, only its key.
+    pub fn session(&self, role: Role) -> Vec<(&str, &str)> {
+        let cookie = self.cookies[Self::place(role)].as_deref().map(|cookie| ("cookie", cookie));
+        let key = (role == Role::Worker).then(|| self.key(role)).unwrap_or_default();
+        cookie.into_iter().chain(key).collect()
+    }
+
+    /// A new job of Acme's that waits; its number.
+    pub fn waiting_job(&self) -> i64 {
+        let payload = serde_json::json!({"note": MARKER}).to_string();
+        let form = [("slug", "acme"), ("definition_key", "steps"), ("payload_json", payload.as_str())];
+        let answer = self.server.post("/do/enqueue", &form, &self.session(Role::SuperAdmin));
+        let location = answer.header("location").unwrap_or_default();
+        let number =
+            location.rsplit('/').next().and_then(|n| n.split('?').next()).and_then(|n| n.parse().ok());
+        number.unwrap_or_else(|| panic!("not enqueued: {} {}", answer.head, answer.body))
+    }
+
+    /// A new job of Acme's that has ended.
+    pub fn cancelled_job(&self) -> i64 {
+        let number = self.waiting_job();
+        let text = number.to_string();
+        let form = [("slug", "acme"), ("number", text.as_str()), ("reason", "not needed")];
+        let answer = self.server.post("/do/cancel", &form, &self.session(Role::SuperAdmin));
+        assert!(answer.header("location").is_some(), "{} {}", answer.head, answer.body);
+        number
+    }
+
+    /// What this person has done so far, by the audit log.
+    pub fn deeds_of(&self, role: Role) -> usize {
+        let entries = self.house.json(&["audit", "list", "--limit", "1000"], "");
+        let entries = entries.as_array().or(entries["entries"].as_array()).cloned().unwrap_or_default();
+        entries.iter().filter(|entry: &&Value| entry["actor"] == role.email()).count()
+    }
+}

@@ -1,0 +1,98 @@
+//! Thousands of requests made from the API's own description, right and wrong ones: none may break the server, and every
+//! answer must be one the description names.
+
+mod common;
+
+use common::{
+    House, PASSWORD, Serving,
+    remote::{enqueue, new_key},
+};
+use serde_json::json;
+use std::{path::PathBuf, process::Command};
+
+/// In one run of the tests, on each database.
+const AT_LEAST: u64 = 2_000;
+
+/// What cannot be tried this way: a stream has no end, and a claim waits as long as it is asked to.
+const ENDLESS: &str = "(/stream|/jobs/\\{id\\}/events|/worker/jobs/claim)$";
+
+on_both_databases! {
+    nothing_a_program_sends_breaks_the_api,
+}
+
+fn nothing_a_program_sends_breaks_the_api(house: House) {
+    house.json(&["tenant", "add", "Acme"], "");
+    house.json(&["user", "add", "ann@example.org", "--role", "super_admin", "--password-stdin"], PASSWORD);
+    house.json(&["definition", "add", "steps", "--domain", "media"], "");
+    let all = house.json(&["key", "add", "--installation", "--name", "fuzz", "--scope", "admin"], "");
+    let all = all["key"].as_str().unwrap().to_owned();
+    let worker = new_key(&house, "acme", "worker");
+    let server = house.serve(&[("JOBS_MAX_CONCURRENCY", "0")]);
+    let cookie = server.sign_in("ann@example.org");
+    let job = enqueue(&server, &cookie, "acme", json!({"note": "one to be found"})).to_string();
+    let mut tried = 0;
+    for (key, only, id, examples) in [
+        (&all, "^/api/v1/(?!worker/)", None, 40),
+        (&all, "^/api/v1/jobs/\\{id\\}", Some(&job), 25),
+        (&worker, "^/api/v1/worker/", Some(&job), 15),
+    ] {
+        let round = Round { house: &house, server: &server, key, only, id, examples };
+        tried += round.run();
+    }
+    assert!(tried >= AT_LEAST, "only {tried} requests were tried");
+    assert_eq!(server.get("/health", &[]).status, 200);
+}
+
+struct Round<'a> {
+    house: &'a House,
+    server: &'a Serving,
+    key: &'a str,
+    /// Which paths.
+    only: &'a str,
+    /// A job that exists, for `{id}`; else ids are made up.
+    id: Option<&'a String>,
+    examples: u32,
+}
+
+impl Round<'_> {
+    /// How many requests were tried; fails with the report when one was answered wrongly.
+    fn run(&self) -> u64 {
+        let output = Command::new(program())
+            .args(["--config-file", self.settings().to_str().unwrap(), "run"])
+            .arg(format!("http://{}/api/openapi.json", self.server.addr))
+            .args(["--header", &format!("X-API-KEY: {}", self.key), "--header", "X-Tenant: acme"])
+            .args(["--include-path-regex", self.only, "--exclude-path-regex", ENDLESS])
+            .args(["--checks", "all", "--mode", "all", "--max-examples", &self.examples.to_string()])
+            .args(["--seed", "1", "--no-color", "--request-timeout", "20"])
+            .current_dir(self.house.dir.path())
+            .output()
+            .expect("the program that makes the requests starts");
+        let report = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "{report}\n{}", String::from_utf8_lossy(&output.stderr));
+        generated(&report).unwrap_or_else(|| panic!("the report does not say how many: {report}"))
+    }
+
+    /// What the description allows may still be against a rule it cannot say: a queue that is not allowed, a limit.
+    fn settings(&self) -> PathBuf {
+        let id = self.id.map(|id| format!("[parameters]\n\"path.id\" = \"{id}\"\n")).unwrap_or_default();
+        let text = format!(
+            "{id}[checks.positive_data_acceptance]\nexpected-statuses = [\"2xx\", \"400\", \"401\", \"403\", \"404\", \"409\", \
+             \"413\", \"422\", \"429\"]\n"
+        );
+        let path = self.house.dir.path().join("requests.toml");
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+}
+
+/// `537 generated, 537 passed`.
+fn generated(report: &str) -> Option<u64> {
+    let line = report.lines().find(|line| line.contains(" generated"))?;
+    line.trim().split(' ').next()?.parse().ok()
+}
+
+fn program() -> PathBuf {
+    std::env::var_os("SCHEMATHESIS_PATH")
+        .map(PathBuf::from)
+        .expect("SCHEMATHESIS_PATH names no program: run through `make test`, which installs it")
+}
