@@ -38,6 +38,10 @@ pub mod remote;
 pub mod renew;
 pub mod rights;
 pub mod sessions;
+pub mod trigger_engine;
+pub mod trigger_events;
+pub mod trigger_races;
+pub mod triggers;
 pub mod unit_limits;
 pub mod units;
 pub mod upkeep;
@@ -200,6 +204,25 @@ macro_rules! conformance_suite {
                 a_lost_worker_keeps_its_permit_until_its_job_is_taken_back, anybody_means_the_least_loaded,
                 who_asked_in_vain_is_next, a_turn_nobody_takes_is_not_kept_for_ever,
                 many_claimers_never_pass_the_rate_or_the_permits;
+            triggers: a_trigger_comes_back_whole, triggers_are_listed_within_a_scope, a_foreign_trigger_does_not_exist,
+                an_edit_of_what_has_changed_is_not_written, an_edit_keeps_the_time_due_unless_told,
+                a_deleted_trigger_fires_no_more_and_its_firings_stay, only_what_is_due_is_found,
+                a_firing_makes_its_job_and_moves_the_trigger_on, a_trigger_that_moved_on_does_not_fire_again,
+                a_trigger_changed_meanwhile_does_not_fire, a_time_that_comes_again_does_not_fire_again,
+                a_refusal_is_kept_and_stops_nobody, old_firings_and_events_are_forgotten;
+            trigger_events: an_event_is_kept_with_its_job, the_same_event_again_is_answered_with_what_was,
+                another_event_under_the_same_id_is_a_conflict, an_event_overtaken_by_an_edit_writes_nothing,
+                the_same_payload_within_the_window_makes_no_second_job, tenants_have_their_own_event_ids,
+                an_event_answers_for_every_trigger, an_event_with_a_secret_is_refused_or_blotted_out, a_refusal_does_not_tell_secrets,
+                bad_events_are_refused_and_nothing_is_kept;
+            trigger_races: many_schedulers_fire_each_time_once, many_posts_of_one_event_make_one_job,
+                many_events_of_one_payload_make_one_job, two_schedulers_and_a_jumping_clock_lose_nothing;
+            trigger_engine: the_printed_triggers_are_saved_or_refused_as_they_should,
+                a_bad_trigger_is_refused_by_its_field, a_schedule_fires_on_time_and_moves_on,
+                after_downtime_the_policy_decides, a_broken_trigger_stops_no_other, a_refused_firing_is_shown_and_clears,
+                a_trigger_can_always_be_switched_off, an_edited_schedule_begins_anew, a_trigger_is_run_by_hand,
+                an_inactive_definition_refuses_the_firing, a_preview_marks_clock_changes,
+                another_process_helps_when_the_leader_does_not;
             outbox: events_come_in_order_and_once, the_tail_is_the_newest, a_limit_pages_the_outbox,
                 events_are_replayed_within_a_scope, events_carry_what_a_page_needs, the_oldest_event_is_known,
                 a_refused_write_leaves_no_event, wakes_follow_events;

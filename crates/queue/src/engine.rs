@@ -3,6 +3,7 @@
 
 mod accounts;
 mod administration;
+mod app_events;
 mod attachments;
 mod audit;
 mod callers;
@@ -13,7 +14,10 @@ mod limits;
 mod mistakes;
 mod people;
 mod remote;
+mod scheduler;
 mod sweeps;
+mod trigger_draft;
+mod triggers;
 mod units;
 mod upkeep;
 
@@ -33,6 +37,7 @@ use crate::{
 };
 pub use accounts::{KEY_SCOPES, KeyRequest, SESSION_ADDRESS, SESSION_AGENT, SESSION_SEEN};
 pub use administration::QueueState;
+pub use app_events::{AppEventRequest, EventAnswer};
 pub use callers::{EventsPage, MOST_SKIPPED};
 pub use enqueue::{EnqueueRequest, Enqueued};
 use leasehold_types::{
@@ -47,6 +52,7 @@ use std::{
     time::{Duration, Instant},
 };
 pub use sweeps::Swept;
+pub use trigger_draft::TriggerDraft;
 
 #[derive(Clone, Debug)]
 pub struct EngineConfig {

@@ -39,6 +39,7 @@ pub mod secrets;
 pub mod signing;
 pub mod store;
 pub mod transition;
+pub mod triggers;
 pub mod units;
 pub mod upkeep;
 
@@ -56,5 +57,6 @@ pub use remote::Remote;
 pub use rights::Rights;
 pub use scope::{Actor, Permission, Reach, Scope};
 pub use store::{Store, StoreError, StoreResult};
+pub use triggers::Triggers;
 pub use units::Units;
 pub use upkeep::Upkeep;

@@ -67,6 +67,21 @@ pub fn check_against(validator: &jsonschema::Validator, payload: &Value) -> Resu
     problem.map_or(Ok(()), Err)
 }
 
+/// What can be said of a payload whose values are not known yet: members that are missing, and members too many.
+pub fn check_frame(validator: &jsonschema::Validator, template: &Value) -> Result<(), Problem> {
+    use jsonschema::error::ValidationErrorKind::{AdditionalProperties, Required};
+    let about_members = validator
+        .iter_errors(template)
+        .filter(|error| matches!(error.kind(), Required { .. } | AdditionalProperties { .. }));
+    let problem = about_members.take(20).fold(None, |problem: Option<Problem>, error| {
+        let current = problem.unwrap_or_else(|| {
+            Problem::new(ProblemCode::InvalidPayload, "The payload does not fit. Nothing was enqueued.")
+        });
+        Some(current.with_field(format!("payload{}", error.instance_path()), format!("{error}.")))
+    });
+    problem.map_or(Ok(()), Err)
+}
+
 /// A schema that can be used; the error says why not. Patterns take linear time, so there is no look-around.
 pub fn compile(schema: &Value) -> Result<jsonschema::Validator, Problem> {
     jsonschema::draft202012::options()

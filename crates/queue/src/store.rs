@@ -20,6 +20,7 @@ use crate::{
     rights::Rights,
     scope::Scope,
     transition::Rules,
+    triggers::Triggers,
     units::Units,
     upkeep::Upkeep,
 };
@@ -85,7 +86,17 @@ pub type Setting = (String, Option<Timestamp>);
 /// Everything a store does; more of it is in the traits it builds on.
 #[async_trait]
 pub trait Store:
-    Upkeep + Attachments + Units + Remote + Callers + People + Audit + Administration + Figures + Rights
+    Upkeep
+    + Attachments
+    + Units
+    + Remote
+    + Callers
+    + People
+    + Audit
+    + Administration
+    + Figures
+    + Rights
+    + Triggers
 {
     // ---- the database itself
 

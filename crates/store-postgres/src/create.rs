@@ -17,11 +17,12 @@ use leasehold_queue::{
 };
 use leasehold_types::{JobStatus, Problem, ProblemCode};
 use plan::{Decision, Known};
+use sqlx::PgConnection;
 use std::{collections::HashMap, time::Duration};
 use uuid::Uuid;
 
 /// How often the plan is made anew before the caller is told that the keys are contended.
-const ROUNDS: u32 = 20;
+pub(crate) const ROUNDS: u32 = 20;
 
 /// Numbers of the jobs that were inserted, by id.
 type Inserted = HashMap<Uuid, i64>;
@@ -46,10 +47,31 @@ impl PostgresStore {
             (decisions, inserted)
         };
         if !inserted.is_empty() {
-            self.directory.expect(&plan::chosen(&jobs, &decisions));
-            self.wakes.tell(&[Wake::Jobs, Wake::Events]);
+            self.announce(&plan::chosen(&jobs, &decisions));
         }
         Ok(self.answers(&jobs, &decisions, &inserted))
+    }
+
+    /// Creates jobs inside a transaction that has more to do. None: another call took one of the keys, and the
+    /// transaction is to be begun anew. What was made is announced after the commit, by [`Self::announce`].
+    pub(crate) async fn add_within(
+        &self,
+        connection: &mut PgConnection,
+        scope: &Scope,
+        jobs: &[NewJob],
+    ) -> StoreResult<Option<Vec<CreateAnswer>>> {
+        if jobs.is_empty() {
+            return Ok(Some(Vec::new()));
+        }
+        let done = self.gated_within(connection, scope, jobs).await?;
+        Ok(done.map(|(decisions, inserted)| self.answers(jobs, &decisions, &inserted)))
+    }
+
+    pub(crate) fn announce(&self, made: &[&NewJob]) {
+        if !made.is_empty() {
+            self.directory.expect(made);
+            self.wakes.tell(&[Wake::Jobs, Wake::Events]);
+        }
     }
 
     async fn add_keyed(&self, scope: &Scope, jobs: &[NewJob]) -> StoreResult<(Vec<Decision>, Inserted)> {
@@ -110,12 +132,12 @@ impl PostgresStore {
 }
 
 /// Two calls with the same keys in another order undo each other; step out of the rhythm.
-async fn step_aside(round: u32) {
+pub(crate) async fn step_aside(round: u32) {
     let wait = rand::random_range(0..=u64::from(round) * 2);
     tokio::time::sleep(Duration::from_millis(wait)).await;
 }
 
-fn contended() -> StoreError {
+pub(crate) fn contended() -> StoreError {
     let detail =
         "Others are creating jobs with the same keys right now. Nothing was created; please try again.";
     Problem::new(ProblemCode::Unavailable, detail).retry_after(1).into()

@@ -81,11 +81,14 @@ fn problem_of(constraint: &str) -> Option<Problem> {
         }
         "jobs_id_key" => exists("id", "A job with this id exists already. Nothing was changed."),
         DEDUPE => exists("dedupe_key", "An active job holds the same dedupe key. Nothing was changed."),
-        "jobs_tenant_id_fkey" | "memberships_tenant_id_fkey" | "api_keys_tenant_id_fkey" => {
-            Some(Problem::not_found("This tenant"))
-        }
+        "jobs_tenant_id_fkey"
+        | "job_triggers_tenant_id_fkey"
+        | "memberships_tenant_id_fkey"
+        | "api_keys_tenant_id_fkey" => Some(Problem::not_found("This tenant")),
         "memberships_user_id_fkey" | "sessions_user_id_fkey" => Some(Problem::not_found("This user")),
-        "jobs_definition_id_fkey" => Some(Problem::not_found("This definition")),
+        "jobs_definition_id_fkey" | "job_triggers_definition_id_fkey" => {
+            Some(Problem::not_found("This definition"))
+        }
         _ => None,
     }
 }

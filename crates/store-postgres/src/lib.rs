@@ -48,6 +48,7 @@ mod settle;
 mod steer;
 mod steered;
 mod store;
+mod triggers;
 mod units;
 mod upkeep;
 mod users;

@@ -47,26 +47,42 @@ pub(crate) async fn create_jobs(
         return Ok(Vec::new());
     }
     let mut tx = store.begin().await?;
-    let now = store.clock.now();
-    let mut found = keys::look_up(&mut tx, &jobs, now).await?;
-    let tenants = existing_tenants(&mut tx, &jobs).await?;
-    let mut turnstile = gated::turnstile(&mut tx, &jobs, now).await?;
+    let answers = create_within(&mut tx, scope, &jobs, store.clock.now()).await?;
+    tx.commit().await?;
+    announce(store, &answers);
+    Ok(answers)
+}
+
+/// Tells workers and readers of new jobs, after the commit.
+pub(crate) fn announce(store: &SqliteStore, answers: &[CreateAnswer]) {
+    let new = |answer: &CreateAnswer| answer.as_ref().is_ok_and(|job| job.how == HowCreated::Inserted);
+    if answers.iter().any(new) {
+        store.bell.ring(Wake::Jobs);
+        store.bell.ring(Wake::Events);
+    }
+}
+
+/// The same inside a transaction that has more to do.
+pub(crate) async fn create_within(
+    tx: &mut SqliteConnection,
+    scope: &Scope,
+    jobs: &[NewJob],
+    now: Timestamp,
+) -> Outcome<Vec<CreateAnswer>> {
+    let mut found = keys::look_up(tx, jobs, now).await?;
+    let tenants = existing_tenants(tx, jobs).await?;
+    let mut turnstile = gated::turnstile(tx, jobs, now).await?;
     let mut new = Vec::new();
     let mut plans = Vec::with_capacity(jobs.len());
-    for job in &jobs {
+    for job in jobs {
         plans.push(if scope.reaches(job.tenant_id) && tenants.contains(&job.tenant_id.to_string()) {
             decide(job, &mut found, &mut turnstile, &mut new)
         } else {
             Plan::Refused(Problem::not_found("This tenant"))
         });
     }
-    let numbers = insert_all(&mut tx, scope, &new, now).await?;
-    gated::record_submits(&mut tx, &new, now).await?;
-    tx.commit().await?;
-    if !new.is_empty() {
-        store.bell.ring(Wake::Jobs);
-        store.bell.ring(Wake::Events);
-    }
+    let numbers = insert_all(tx, scope, &new, now).await?;
+    gated::record_submits(tx, &new, now).await?;
     Ok(plans.into_iter().map(|plan| answer(plan, &new, &numbers, now)).collect())
 }
 

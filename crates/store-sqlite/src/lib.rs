@@ -56,6 +56,7 @@ mod standing;
 mod steer;
 mod steered;
 mod store;
+mod triggers;
 mod units;
 mod upkeep;
 mod users;

@@ -43,6 +43,8 @@ uuid_id! {
     JobId,
     /// An API key.
     KeyId,
+    /// A rule that creates jobs.
+    TriggerId,
     /// A file a job left behind.
     AttachmentId,
     /// One holding of one job by one worker; fresh at every claim.

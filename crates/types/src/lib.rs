@@ -13,15 +13,19 @@ pub mod problem;
 pub mod stage;
 pub mod state;
 pub mod timestamp;
+pub mod trigger;
 pub mod unit;
 pub mod view;
 
 pub use filter::{JobFilter, Page, PageRequest, PayloadMatch};
-pub use id::{AttachmentId, DefinitionId, JobId, JobRef, KeyId, LeaseId, TenantId, UserId, WorkerId};
+pub use id::{
+    AttachmentId, DefinitionId, JobId, JobRef, KeyId, LeaseId, TenantId, TriggerId, UserId, WorkerId,
+};
 pub use limits::{DefinitionLimits, KeyMode, TenantLimits};
 pub use live::{LiveEvent, LiveKind};
 pub use problem::{FieldError, Problem, ProblemCode};
 pub use stage::Stage;
 pub use state::{AttemptOutcome, ErrorClass, JobStatus, LogStream, Role, Source};
 pub use timestamp::Timestamp;
+pub use trigger::{AppEvent, CatchUp, FiringOutcome, FiringView, Trigger, TriggerKind, TriggerRule};
 pub use unit::{UnitKind, UnitState};

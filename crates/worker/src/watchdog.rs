@@ -1,7 +1,8 @@
 //! The watchdog: takes back the jobs of workers nobody hears of, and keeps the house tidy. Running it twice at once
 //! does no harm, so every process that serves runs one.
 
-use leasehold_queue::{Engine, StoreResult};
+use crate::host;
+use leasehold_queue::{Engine, StoreResult, triggers::DAYS_KEPT};
 use std::{future::Future, sync::Arc, time::Duration};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use tokio_util::sync::CancellationToken;
@@ -13,6 +14,8 @@ const CHAIN_EVERY: Duration = Duration::from_millis(500);
 const CHAIN_BATCH: u32 = 1_000;
 const PING_EVERY: Duration = Duration::from_secs(30);
 const UNITS_EVERY: Duration = Duration::from_secs(2);
+/// Schedules name minutes; a second late is on time.
+const SCHEDULES_EVERY: Duration = Duration::from_secs(1);
 const PRUNE_EVERY: Duration = Duration::from_secs(3_600);
 /// A chore that hangs must not keep the next one from starting for ever.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -24,12 +27,17 @@ const RECLAIM_ROUNDS: usize = 20;
 /// Runs until `shutdown`.
 pub async fn watchdog(engine: Arc<Engine>, shutdown: CancellationToken) {
     let store = engine.store();
+    let holder = host::fresh_worker_id().to_string();
     let chores = async {
         tokio::join!(
             every(RECLAIM_EVERY, "taking back lost jobs", || reclaim(&engine)),
             every(UNITS_EVERY, "sweeping work units", || async {
                 store.sweep_units(UNITS_BATCH).await.map(drop)
             }),
+            every(SCHEDULES_EVERY, "firing schedules", || async {
+                engine.fire_due_triggers(&holder).await.map(drop)
+            }),
+            every(PRUNE_EVERY, "forgetting old firings", || forget_firings(&engine)),
             every(FOLD_EVERY, "folding counters", || store.fold_counters()),
             every(CHAIN_EVERY, "chaining the audit log", || chain_audit(&engine)),
             every(PING_EVERY, "asking the database's time", || store.ping()),
@@ -57,6 +65,12 @@ async fn reclaim(engine: &Engine) -> StoreResult<()> {
             break;
         }
     }
+    Ok(())
+}
+
+async fn forget_firings(engine: &Engine) -> StoreResult<()> {
+    let before = engine.now().plus_secs(-DAYS_KEPT * 86_400);
+    while engine.store().prune_firings(before).await? > 0 {}
     Ok(())
 }
 

@@ -16,7 +16,8 @@ use axum::{
     extract::State,
     http::{HeaderName, StatusCode, header},
 };
-use caller::{Caller, one_tenant};
+use caller::Caller;
+pub use caller::one_tenant;
 pub use counts::kind;
 use leasehold_queue::{Engine, Scope};
 use leasehold_types::{JobRef, Problem};

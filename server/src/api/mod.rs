@@ -9,6 +9,7 @@ mod events;
 mod jobs;
 mod openapi;
 mod pairs;
+mod triggers;
 mod words;
 mod worker;
 
@@ -48,6 +49,7 @@ pub fn routes(api: &Api) -> Described {
         .merge(jobs::routes(api))
         .merge(events::routes(api))
         .merge(admin::routes(api))
+        .merge(triggers::routes(api))
         .nest("/worker", worker::routes(api));
     let all = OpenApiRouter::with_openapi(openapi::head()).nest("/api/v1", resources);
     let (router, mut description) = all.split_for_parts();

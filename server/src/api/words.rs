@@ -4,8 +4,8 @@
 use super::Refusal;
 use crate::problem;
 use leasehold_types::{
-    AttemptOutcome, ErrorClass, FieldError, JobStatus, LiveKind, LogStream, Problem as Said, ProblemCode,
-    Source, UnitKind, UnitState,
+    AttemptOutcome, CatchUp, ErrorClass, FieldError, FiringOutcome, JobStatus, LiveKind, LogStream,
+    Problem as Said, ProblemCode, Source, TriggerKind, UnitKind, UnitState,
     browse::{SortBy, SortOrder},
 };
 use std::collections::BTreeMap;
@@ -66,6 +66,12 @@ words! {
     JobState of JobStatus;
     /// Why an attempt failed, coarsely.
     ErrorClassWord of ErrorClass;
+    /// What a trigger waits for.
+    TriggerWord of TriggerKind;
+    /// What is done about times due that were missed.
+    CatchUpWord of CatchUp;
+    /// What came of a firing.
+    FiringWord of FiringOutcome;
     /// Where a log line came from.
     StreamWord of LogStream;
     /// How one execution of a job ended.

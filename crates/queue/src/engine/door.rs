@@ -57,6 +57,20 @@ impl<'a> Door<'a> {
         })
     }
 
+    /// The same door for jobs of another tenant; schemas stay compiled.
+    pub fn turn_to(&mut self, tenant: TenantId, limits: TenantLimits) {
+        (self.tenant, self.tenant_limits) = (tenant, limits);
+    }
+
+    /// The payload of a job of this kind has these members, whatever values they will get.
+    pub fn check_frame(
+        &mut self,
+        definition: &Definition,
+        template: &serde_json::Value,
+    ) -> Result<(), Problem> {
+        payload::check_frame(self.validator(definition)?, template)
+    }
+
     /// The job this request becomes, with the gates it still has to pass.
     pub fn check(&mut self, request: EnqueueRequest) -> Result<NewJob, Problem> {
         let definitions = self.definitions.clone();

@@ -51,18 +51,28 @@ impl PostgresStore {
     /// None when another call took one of the keys meanwhile.
     async fn try_gated(&self, scope: &Scope, jobs: &[NewJob]) -> StoreResult<Option<Done>> {
         let mut tx = self.work.begin().await.map_err(database)?;
-        lock(&mut tx, jobs).await.map_err(database)?;
+        let done = self.gated_within(&mut tx, scope, jobs).await?;
+        if done.is_some() {
+            tx.commit().await.map_err(database)?;
+        }
+        Ok(done)
+    }
+
+    /// The same inside a transaction that goes on; with None it is of no more use.
+    pub(super) async fn gated_within(
+        &self,
+        connection: &mut PgConnection,
+        scope: &Scope,
+        jobs: &[NewJob],
+    ) -> StoreResult<Option<Done>> {
+        lock(connection, jobs).await.map_err(database)?;
         let now = self.clock.now();
-        let known = plan::look_up_within(&mut tx, jobs, self.now()).await?;
-        let mut turnstile =
-            Turnstile::new(measured::counts(&mut tx, jobs, now).await.map_err(database)?, now);
-        let decisions = plan::decide(scope, jobs, &known, &mut turnstile);
+        let known = plan::look_up_within(connection, jobs, self.now()).await?;
+        let counts = measured::counts(connection, jobs, now).await.map_err(database)?;
+        let decisions = plan::decide(scope, jobs, &known, &mut Turnstile::new(counts, now));
         let chosen = plan::chosen(jobs, &decisions);
-        match insert_all(&mut tx, scope, &chosen, now, self.outbox).await {
-            Ok(inserted) => {
-                tx.commit().await.map_err(database)?;
-                Ok(Some((decisions, inserted)))
-            }
+        match insert_all(connection, scope, &chosen, now, self.outbox).await {
+            Ok(inserted) => Ok(Some((decisions, inserted))),
             Err(error) if lost_a_race(&error) => Ok(None),
             Err(error) => Err(database(error)),
         }
@@ -86,6 +96,9 @@ async fn insert_all(
 /// Sorted by what is locked, not by what it is locked for: two callers can never wait for each other.
 async fn lock(connection: &mut PgConnection, jobs: &[NewJob]) -> Result<(), sqlx::Error> {
     let names: Vec<String> = gate::measures(jobs).into_iter().map(|m| m.extent.name()).collect();
+    if names.is_empty() {
+        return Ok(());
+    }
     sqlx::query!(
         "SELECT pg_advisory_xact_lock($1, bucket)
          FROM (SELECT DISTINCT hashtext(name) & 511 AS bucket FROM UNNEST($2::text[]) AS name ORDER BY 1) buckets",

@@ -1,0 +1,324 @@
+//! Triggers as people keep them: checked when they are saved, so that what can be known to fail never waits for its
+//! first firing.
+
+use super::{
+    Engine,
+    door::Door,
+    enqueue::EnqueueRequest,
+    trigger_draft::{Decided, TriggerDraft},
+};
+use crate::{
+    params::NewJob,
+    payload,
+    scope::{Permission, Scope},
+    triggers::{
+        Firing, NewTrigger, TriggerEdit, Verdict, in_words,
+        schedule::{Schedule, Upcoming, zone_name},
+        template,
+    },
+};
+use leasehold_types::{
+    FiringView, Problem, ProblemCode, Source, TenantId, Timestamp, Trigger, TriggerId, TriggerKind,
+    TriggerRule, view::Tenant,
+};
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+/// Lines of a preview.
+const PREVIEWED: usize = 10;
+/// Edits that came in between before an editor is told to try again.
+const ROUNDS: usize = 10;
+const MOST_LISTED: u32 = 1_000;
+
+/// What a payload is made for.
+pub(super) struct Making<'a> {
+    pub tenant: &'a Tenant,
+    pub trigger: TriggerId,
+    pub label: &'a str,
+    pub definition_key: &'a str,
+    pub template: &'a Value,
+    pub cause: Cause<'a>,
+}
+
+#[derive(Clone, Copy)]
+pub(super) enum Cause<'a> {
+    Schedule { due_at: Timestamp, timezone: &'a str },
+    Event { payload: &'a Value, event_id: Option<&'a str> },
+}
+
+impl<'a> Making<'a> {
+    pub fn of(trigger: &'a Trigger, tenant: &'a Tenant, cause: Cause<'a>) -> Self {
+        Self {
+            tenant,
+            trigger: trigger.id,
+            label: &trigger.label,
+            definition_key: &trigger.definition_key,
+            template: &trigger.payload_template,
+            cause,
+        }
+    }
+
+    fn context(&self) -> Map<String, Value> {
+        let tenant = self.tenant;
+        let mut context = Map::new();
+        let about =
+            json!({"id": tenant.id, "slug": tenant.slug, "name": tenant.name, "timezone": tenant.timezone});
+        context.insert("tenant".into(), about);
+        context.insert("trigger".into(), json!({"id": self.trigger, "label": self.label}));
+        match self.cause {
+            Cause::Schedule { due_at, timezone } => {
+                context.insert("schedule".into(), json!({"due_at": due_at, "timezone": timezone}))
+            }
+            Cause::Event { payload, .. } => context.insert("event".into(), payload.clone()),
+        };
+        context
+    }
+
+    /// The job, past everything the door decides by itself.
+    pub fn job(&self, engine: &Engine, door: &mut Door<'_>, source: Source) -> Result<NewJob, Problem> {
+        let payload = template::render(self.template, &self.context(), engine.config.max_json_bytes)?;
+        let mut request = EnqueueRequest::new(self.definition_key, payload, source);
+        let mut about = json!({"id": self.trigger, "label": self.label});
+        let mut source_ref = self.trigger.to_string();
+        match self.cause {
+            Cause::Schedule { due_at, .. } => about["due_at"] = json!(due_at),
+            Cause::Event { event_id: Some(event_id), .. } => {
+                request.correlation_id = Some(event_id.to_owned());
+                source_ref = event_id.to_owned();
+            }
+            Cause::Event { event_id: None, .. } => {}
+        }
+        let mut job = door.check(request)?;
+        job.source_ref = Some(source_ref);
+        job.metadata = json!({"trigger": about});
+        Ok(job)
+    }
+}
+
+impl Engine {
+    pub async fn create_trigger(
+        &self,
+        scope: &Scope,
+        tenant: TenantId,
+        draft: TriggerDraft,
+    ) -> Result<Trigger, Problem> {
+        scope.require(Permission::Operate)?;
+        let tenant = self.reached_tenant(scope, tenant).await?;
+        let decided = draft.decide(None, &tenant.timezone)?;
+        let new = self.checked(scope, &tenant, TriggerId(Uuid::now_v7()), decided).await?;
+        Ok(self.store.create_trigger(scope, new).await?)
+    }
+
+    pub async fn update_trigger(
+        &self,
+        scope: &Scope,
+        id: TriggerId,
+        draft: TriggerDraft,
+    ) -> Result<Trigger, Problem> {
+        scope.require(Permission::Operate)?;
+        for _ in 0..ROUNDS {
+            let old = self.trigger(scope, id).await?;
+            let tenant = self.reached_tenant(scope, old.tenant_id).await?;
+            let decided = draft.clone().decide(Some(&old), &tenant.timezone)?;
+            let reschedule = decided.rule != old.rule || decided.is_enabled != old.is_enabled;
+            let new = self.edited(scope, &tenant, &old, decided).await?;
+            let edit = TriggerEdit { revision: old.revision, new, reschedule };
+            if let Some(saved) = self.store.update_trigger(scope, id, edit).await? {
+                return Ok(saved);
+            }
+        }
+        let detail = "Others are editing this trigger right now. Nothing was changed; please try again.";
+        Err(Problem::new(ProblemCode::Unavailable, detail).retry_after(1))
+    }
+
+    /// Switching off must always work, also when what it would create is not valid any more.
+    async fn edited(
+        &self,
+        scope: &Scope,
+        tenant: &Tenant,
+        old: &Trigger,
+        decided: Decided,
+    ) -> Result<NewTrigger, Problem> {
+        let as_before = decided.rule == old.rule
+            && decided.definition_key == old.definition_key
+            && decided.payload_template == old.payload_template;
+        if decided.is_enabled || !as_before {
+            return self.checked(scope, tenant, old.id, decided).await;
+        }
+        Ok(NewTrigger {
+            tenant_id: tenant.id,
+            label: decided.label,
+            is_enabled: false,
+            rule: decided.rule,
+            definition_id: old.definition_id,
+            payload_template: decided.payload_template,
+            dedupe_window_seconds: decided.dedupe_window_seconds,
+            next_due_at: None,
+        })
+    }
+
+    pub async fn delete_trigger(&self, scope: &Scope, id: TriggerId) -> Result<(), Problem> {
+        scope.require(Permission::Operate)?;
+        Ok(self.store.delete_trigger(scope, id).await?)
+    }
+
+    pub async fn trigger(&self, scope: &Scope, id: TriggerId) -> Result<Trigger, Problem> {
+        scope.require(Permission::View)?;
+        self.store.trigger(scope, id).await?.ok_or_else(|| Problem::not_found("This trigger"))
+    }
+
+    pub async fn triggers(
+        &self,
+        scope: &Scope,
+        after: Option<TriggerId>,
+        limit: u32,
+    ) -> Result<Vec<Trigger>, Problem> {
+        scope.require(Permission::View)?;
+        Ok(self.store.triggers(scope, after, limit.clamp(1, MOST_LISTED)).await?)
+    }
+
+    /// What became of a trigger's firings, newest first.
+    pub async fn firings(
+        &self,
+        scope: &Scope,
+        id: TriggerId,
+        limit: u32,
+    ) -> Result<Vec<FiringView>, Problem> {
+        scope.require(Permission::View)?;
+        Ok(self.store.firings(scope, id, limit.clamp(1, MOST_LISTED)).await?)
+    }
+
+    /// Fires a trigger now, also one that is switched off; an event's with this payload. What its template cannot
+    /// make a job of is refused.
+    pub async fn run_trigger(
+        &self,
+        scope: &Scope,
+        id: TriggerId,
+        event: Option<Value>,
+    ) -> Result<FiringView, Problem> {
+        scope.require(Permission::Operate)?;
+        let trigger = self.trigger(scope, id).await?;
+        let tenant = self.reached_tenant(scope, trigger.tenant_id).await?;
+        let payload = event.unwrap_or_else(|| json!({}));
+        payload::check_shape(&payload, self.config.max_json_bytes)?;
+        let cause = match &trigger.rule {
+            TriggerRule::Schedule { timezone, .. } => Cause::Schedule { due_at: self.now(), timezone },
+            TriggerRule::Event { .. } => Cause::Event { payload: &payload, event_id: None },
+        };
+        let mut door = Door::open(self, scope, tenant.id).await?;
+        let job = Making::of(&trigger, &tenant, cause).job(self, &mut door, Source::Manual)?;
+        let verdict = Verdict::Enqueue { job: Box::new(job), window: None };
+        let (tenant_id, label) = (trigger.tenant_id, trigger.label.clone());
+        let firing = Firing { trigger_id: id, tenant_id, label, due_at: None, verdict };
+        Ok(self.store.run_trigger(scope, firing).await?)
+    }
+
+    /// The next times a schedule would be due, on the tenant's clock unless a zone is given.
+    pub async fn preview_schedule(
+        &self,
+        scope: &Scope,
+        tenant: Option<TenantId>,
+        cron_expr: &str,
+        timezone: Option<&str>,
+    ) -> Result<(String, Vec<Upcoming>), Problem> {
+        scope.require(Permission::View)?;
+        let own = match (timezone, tenant) {
+            (Some(zone), _) => zone.to_owned(),
+            (None, Some(tenant)) => self.reached_tenant(scope, tenant).await?.timezone,
+            (None, None) => "UTC".to_owned(),
+        };
+        let lines = Schedule::parse(cron_expr, &own)?.upcoming(self.now(), PREVIEWED);
+        if lines.is_empty() {
+            return Err(never_due());
+        }
+        Ok((zone_name(&own)?, lines))
+    }
+
+    pub(super) async fn reached_tenant(&self, scope: &Scope, id: TenantId) -> Result<Tenant, Problem> {
+        let found = if scope.reaches(id) { self.store.tenant(scope, id).await? } else { None };
+        found.ok_or_else(|| Problem::not_found("This tenant"))
+    }
+
+    async fn checked(
+        &self,
+        scope: &Scope,
+        tenant: &Tenant,
+        id: TriggerId,
+        mut decided: Decided,
+    ) -> Result<NewTrigger, Problem> {
+        let definition = self.definition_by_key(&decided.definition_key).await?;
+        if !definition.is_active {
+            let detail = format!("“{}” is switched off. The trigger was not saved.", definition.key);
+            return Err(Problem::new(ProblemCode::DefinitionInactive, detail));
+        }
+        payload::check_shape(&decided.payload_template, self.config.max_json_bytes).map_err(not_saved)?;
+        self.config.secrets.apply(&mut decided.payload_template).map_err(not_saved)?;
+        let next_due_at = self.next_due(&decided.rule)?;
+        let roots: &[&str] = match decided.rule.kind() {
+            TriggerKind::Event => &["event", "tenant", "trigger"],
+            TriggerKind::Schedule => &["schedule", "tenant", "trigger"],
+        };
+        let has_placeholders = template::check(&decided.payload_template, roots)?;
+        let mut door = Door::open(self, scope, tenant.id).await?;
+        let nothing = json!({});
+        let cause = match &decided.rule {
+            TriggerRule::Schedule { timezone, .. } => {
+                Some(Cause::Schedule { due_at: next_due_at.unwrap_or(self.now()), timezone })
+            }
+            TriggerRule::Event { .. } if !has_placeholders => {
+                Some(Cause::Event { payload: &nothing, event_id: None })
+            }
+            // What the values will be is not known yet.
+            TriggerRule::Event { .. } => None,
+        };
+        let fits = match cause {
+            Some(cause) => Making {
+                tenant,
+                trigger: id,
+                label: &decided.label,
+                definition_key: &definition.key,
+                template: &decided.payload_template,
+                cause,
+            }
+            .job(self, &mut door, Source::Schedule)
+            .map(drop),
+            None => door.check_frame(&definition, &decided.payload_template),
+        };
+        fits.map_err(not_saved)?;
+        Ok(NewTrigger {
+            tenant_id: tenant.id,
+            label: decided.label,
+            is_enabled: decided.is_enabled,
+            rule: decided.rule,
+            definition_id: definition.id,
+            payload_template: decided.payload_template,
+            dedupe_window_seconds: decided.dedupe_window_seconds,
+            next_due_at: next_due_at.filter(|_| decided.is_enabled),
+        })
+    }
+
+    fn next_due(&self, rule: &TriggerRule) -> Result<Option<Timestamp>, Problem> {
+        match rule {
+            TriggerRule::Event { .. } => Ok(None),
+            TriggerRule::Schedule { cron_expr, timezone, .. } => {
+                let next = Schedule::parse(cron_expr, timezone)?.next(self.now());
+                next.map(Some).ok_or_else(never_due)
+            }
+        }
+    }
+}
+
+fn never_due() -> Problem {
+    Problem::invalid("cron_expr", "This schedule is never due in the next fifty years. Nothing was changed.")
+}
+
+/// The same problem in the words of somebody who saves a trigger.
+fn not_saved(problem: Problem) -> Problem {
+    let said = in_words(&problem, &Value::Null).replace(" Nothing was enqueued.", "");
+    let mut not_saved = Problem::new(problem.code, format!("The trigger was not saved: {said}"));
+    for error in problem.errors {
+        not_saved =
+            not_saved.with_field(error.field.replacen("payload", "payload_template", 1), error.message);
+    }
+    not_saved
+}

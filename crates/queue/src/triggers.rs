@@ -1,0 +1,179 @@
+//! Triggers: a tenant's rules that create jobs, on an event of its application or on a schedule.
+//!
+//! What fires, when, and with which payload is decided by pure functions ([`schedule`], [`catch_up`], [`filter`],
+//! [`template`]). The store keeps the rules and the firings: a firing, its job and the trigger's next time due are
+//! one transaction, and no trigger fires twice for the same time or the same event.
+
+pub mod catch_up;
+pub mod cron;
+pub mod filter;
+pub mod schedule;
+pub mod settle;
+pub mod template;
+
+use crate::{params::NewJob, scope::Scope, secrets::Redactor, store::StoreResult};
+use async_trait::async_trait;
+use leasehold_types::{
+    AppEvent, DefinitionId, FiringOutcome, FiringView, Problem, TenantId, Timestamp, Trigger, TriggerId,
+    TriggerRule,
+};
+use serde_json::Value;
+use uuid::Uuid;
+
+/// Firings and events are kept for so many days; a dedupe window is shorter.
+pub const DAYS_KEPT: i64 = 30;
+/// Characters of a refusal that are kept.
+const LONGEST_DETAIL: usize = 1_000;
+
+/// What a person decides about a trigger.
+#[derive(Clone, PartialEq, Debug)]
+pub struct NewTrigger {
+    pub tenant_id: TenantId,
+    pub label: String,
+    pub is_enabled: bool,
+    pub rule: TriggerRule,
+    pub definition_id: DefinitionId,
+    pub payload_template: Value,
+    pub dedupe_window_seconds: i32,
+    /// None for what is not due by itself.
+    pub next_due_at: Option<Timestamp>,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct TriggerEdit {
+    /// What the editor saw: a trigger that has changed since is left alone.
+    pub revision: i64,
+    pub new: NewTrigger,
+    /// The next time due is replaced; else it stays, whatever has fired meanwhile.
+    pub reschedule: bool,
+}
+
+/// A firing that is ready to be written.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Firing {
+    pub trigger_id: TriggerId,
+    pub tenant_id: TenantId,
+    pub label: String,
+    pub due_at: Option<Timestamp>,
+    pub verdict: Verdict,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub enum Verdict {
+    Enqueue { job: Box<NewJob>, window: Option<Window> },
+    Not { outcome: FiringOutcome, code: Option<String>, detail: Option<String> },
+}
+
+/// The same payload by the same trigger within this many seconds makes no second job.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Window {
+    pub payload_hash: String,
+    pub seconds: i32,
+}
+
+impl Verdict {
+    pub fn not(outcome: FiringOutcome, detail: impl Into<String>) -> Self {
+        Self::Not { outcome, code: None, detail: Some(detail.into()) }
+    }
+
+    /// `data` is what the payload was made from.
+    pub fn refused(problem: &Problem, data: &Value) -> Self {
+        let code = Some(problem.code.as_str().to_owned());
+        Self::Not { outcome: FiringOutcome::Refused, code, detail: Some(in_words(problem, data)) }
+    }
+}
+
+/// A problem as one text, with what it says about fields, and without the secrets of what it is about: a schema's
+/// complaints quote what they are about.
+pub fn in_words(problem: &Problem, data: &Value) -> String {
+    let mut text = problem.detail.clone();
+    for error in problem.errors.iter().filter(|error| !problem.detail.contains(&error.message)) {
+        text.push_str(&format!(" {}: {}", error.field, error.message));
+    }
+    Redactor::for_payload(data).text(&text).replace('\0', "\u{fffd}").chars().take(LONGEST_DETAIL).collect()
+}
+
+/// A schedule that is due, and what is to become of it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct DueTrigger {
+    pub id: TriggerId,
+    /// What this was decided by: a trigger that has changed or moved on since is left alone.
+    pub revision: i64,
+    pub was_due_at: Timestamp,
+    pub next_due_at: Option<Timestamp>,
+    pub firings: Vec<Firing>,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct NewAppEvent {
+    pub id: Uuid,
+    pub tenant_id: TenantId,
+    pub event_id: String,
+    pub name: String,
+    pub payload: Value,
+    pub payload_hash: String,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub enum Received {
+    /// The event and its firings are kept now.
+    Kept(AppEvent, Vec<FiringView>),
+    /// It had come before; this is what came of it then.
+    Replayed(AppEvent, Vec<FiringView>),
+    /// A trigger was changed meanwhile: nothing was written, decide again.
+    Overtaken,
+}
+
+#[async_trait]
+pub trait Triggers: Send + Sync + 'static {
+    /// `NOT_FOUND` for a tenant outside the scope. Audited.
+    async fn create_trigger(&self, scope: &Scope, new: NewTrigger) -> StoreResult<Trigger>;
+    /// None when it has changed since it was read. `NOT_FOUND`. Audited.
+    async fn update_trigger(
+        &self,
+        scope: &Scope,
+        id: TriggerId,
+        edit: TriggerEdit,
+    ) -> StoreResult<Option<Trigger>>;
+    /// It fires no more and is listed no more; its firings stay. `NOT_FOUND`. Audited.
+    async fn delete_trigger(&self, scope: &Scope, id: TriggerId) -> StoreResult<()>;
+    async fn trigger(&self, scope: &Scope, id: TriggerId) -> StoreResult<Option<Trigger>>;
+    /// Oldest first, after this one.
+    async fn triggers(
+        &self,
+        scope: &Scope,
+        after: Option<TriggerId>,
+        limit: u32,
+    ) -> StoreResult<Vec<Trigger>>;
+    /// The triggers of a tenant that wait for this event, switched off or not, oldest first.
+    async fn triggers_on(&self, tenant: TenantId, event_name: &str) -> StoreResult<Vec<Trigger>>;
+    /// Newest first, of a trigger the scope reaches, also of a deleted one.
+    async fn firings(&self, scope: &Scope, id: TriggerId, limit: u32) -> StoreResult<Vec<FiringView>>;
+
+    /// Schedules whose time has come, longest due first, some thousand at most. When there is none, this is one
+    /// look into an index.
+    async fn due_triggers(&self) -> StoreResult<Vec<Trigger>>;
+    /// Writes the firings with their jobs and moves the triggers on, in one transaction. Triggers that were changed,
+    /// moved on by somebody else, or are being fired right now are left out, and so is a time that has fired before.
+    async fn fire_due(&self, scope: &Scope, due: Vec<DueTrigger>) -> StoreResult<Vec<FiringView>>;
+    /// Keeps the event, its firings and their jobs in one transaction. `seen` are the triggers (with their revisions)
+    /// by which the firings were decided. The same `event_id` with another content is `IDEMPOTENCY_CONFLICT`.
+    async fn receive_event(
+        &self,
+        scope: &Scope,
+        event: NewAppEvent,
+        seen: &[(TriggerId, i64)],
+        firings: Vec<Firing>,
+    ) -> StoreResult<Received>;
+    /// What came of an event of this tenant that has come before.
+    async fn received_event(
+        &self,
+        tenant: TenantId,
+        event_id: &str,
+        payload_hash: &str,
+    ) -> StoreResult<Option<Received>>;
+    /// A firing asked for by somebody. Audited.
+    async fn run_trigger(&self, scope: &Scope, firing: Firing) -> StoreResult<FiringView>;
+    /// Forgets firings and events from before this moment, a bounded number at a time; how many.
+    async fn prune_firings(&self, before: Timestamp) -> StoreResult<u64>;
+}
