@@ -3,14 +3,15 @@
 //! The server puts a [`Door`] into Leptos' context and a [`CurrentUser`] into each request's extensions;
 //! pages and server functions begin with [`signed_in`] or [`enter`], so none can forget the check.
 
-use crate::components::mask::mask;
+use crate::jobs::query::encode;
 use axum::{
     extract::ConnectInfo,
     http::{Extensions, HeaderMap, StatusCode, request::Parts},
 };
-use leasehold_queue::{Actor, Engine, Permission, Reach, Scope, engine::KeyRequest, people::LinkOwner};
+use leasehold_queue::{Actor, Engine, Permission, Reach, Scope, engine::KeyRequest};
 use leasehold_types::{
     JobRef, JobStatus, Problem, ProblemCode, Role, TenantId, UserId,
+    people::LinkOwner,
     view::{ApiKey, Diagnosis, JobDetail, LinkedAttachment, Membership, Tenant, User},
 };
 use leptos::prelude::*;
@@ -53,6 +54,8 @@ pub trait Gate: Send + Sync + 'static {
     async fn password_link(&self, scope: &Scope, user: UserId) -> Result<Invited, Problem>;
     /// `SETUP_LINK_INVALID` when used, expired or unknown.
     async fn link_owner(&self, token: &str) -> Result<LinkOwner, Problem>;
+    /// Somebody with an account follows an invitation into a tenant. `SETUP_LINK_INVALID`, also for another's.
+    async fn join(&self, scope: &Scope, user: UserId, token: &str) -> Result<Tenant, Problem>;
     /// Fields: name, password.
     async fn choose_password(&self, form: ChosenPassword, origin: Option<String>) -> Result<User, Problem>;
     /// Fields: old_password, new_password. All other sessions end.
@@ -94,6 +97,8 @@ pub struct SetupForm {
     pub name: String,
     pub password: String,
     pub tenant_name: String,
+    /// From where it was asked, for the audit log.
+    pub origin: Option<String>,
 }
 
 /// In every request's extensions, put there by the server's middleware from the session.
@@ -102,6 +107,10 @@ pub struct CurrentUser(pub Option<User>);
 
 /// The session's key for the signed-in user.
 pub const SESSION_USER: &str = "user_id";
+/// Characters kept of what somebody who has not signed in typed into a field.
+const LONGEST_TYPED: usize = 300;
+/// A place to go to, or a token, that is longer was not made by us.
+const LONGEST_ADDRESS: usize = 2_000;
 /// The session's key for the message to the next page.
 pub const SESSION_FLASH: &str = "flash";
 
@@ -134,8 +143,17 @@ impl Visit {
 pub async fn enter(slug: &str) -> Result<Visit, Problem> {
     let user = signed_in()?;
     let mut visit = admit(&door().engine, user, slug).await?;
-    visit.scope = visit.scope.coming_from(origin());
+    visit.scope = visit.scope.coming_from(origin()).in_request(request_id());
     Ok(visit)
+}
+
+/// The id under which the log has this request.
+fn request_id() -> Option<String> {
+    request_id_of(&expect_context::<Parts>().headers)
+}
+
+pub fn request_id_of(headers: &HeaderMap) -> Option<String> {
+    headers.get("x-request-id").and_then(|id| id.to_str().ok()).map(str::to_owned)
 }
 
 /// From where this request came, for the audit log.
@@ -148,8 +166,8 @@ pub fn origin() -> Option<String> {
 pub fn origin_of(extensions: &Extensions, headers: &HeaderMap) -> Option<String> {
     let address =
         extensions.get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip().to_canonical().to_string());
-    let request = headers.get("x-request-id").and_then(|id| id.to_str().ok());
-    let parts: Vec<_> = address.into_iter().chain(request.map(|id| format!("request {id}"))).collect();
+    let request = request_id_of(headers).map(|id| format!("request {id}"));
+    let parts: Vec<_> = address.into_iter().chain(request).collect();
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
@@ -252,11 +270,24 @@ pub async fn session() -> Result<Session, Problem> {
 }
 
 /// Leaves a message for the next page and goes there.
-pub async fn flash_and_redirect(flash: Flash, to: &str) -> Result<(), Problem> {
+pub async fn flash_and_redirect(mut flash: Flash, to: &str) -> Result<(), Problem> {
+    // What strangers type is kept for them, but not more of it than a person types.
+    if signed_in().is_err() {
+        flash.values.values_mut().for_each(|value| *value = value.chars().take(LONGEST_TYPED).collect());
+    }
     let session = session().await?;
     session.insert(SESSION_FLASH, flash).await.map_err(session_problem)?;
     see_other(to);
     Ok(())
+}
+
+/// Back to the page behind a link. One that does not work says so by itself; nothing is kept for strangers then.
+pub async fn back_to_link(flash: Flash, page: &str) -> Result<(), Problem> {
+    if flash.problem.as_ref().is_some_and(|problem| problem.code == ProblemCode::SetupLinkInvalid) {
+        see_other(page);
+        return Ok(());
+    }
+    flash_and_redirect(flash, page).await
 }
 
 /// The message left for this page. The server's middleware takes it out of the session before the page is
@@ -270,12 +301,9 @@ pub fn session_problem(error: tower_sessions::session::Error) -> Problem {
     Problem::new(ProblemCode::Unavailable, "Your session cannot be saved just now. Please try again.")
 }
 
-/// A job as the dashboard may show it: secrets in its payload and result never leave the server.
+/// A job as it may be shown.
 pub async fn read_job(visit: &Visit, number: i64) -> Result<JobDetail, Problem> {
-    let mut job = door().engine.job(&visit.scope, JobRef::Number(number)).await?;
-    mask(&mut job.payload);
-    job.result.as_mut().map(mask);
-    Ok(job)
+    door().engine.job(&visit.scope, JobRef::Number(number)).await
 }
 
 /// What stands in a waiting job's way; none when it does not wait.
@@ -325,10 +353,17 @@ pub fn see_other(to: &str) {
 /// A place on this site that a form asked to go to; anything else leads home. Browsers read `//host` and
 /// `/\host` as another site.
 pub fn own_path(asked: &str) -> &str {
-    let ours = asked.starts_with('/')
+    let ours = asked.len() <= LONGEST_ADDRESS
+        && asked.starts_with('/')
         && !asked.starts_with("//")
         && asked.bytes().all(|b| b.is_ascii_graphic() && b != b'\\');
     if ours { asked } else { "/" }
+}
+
+/// The address of the page behind a link, with its token as far as it can be one.
+pub fn link_page(page: &str, token: &str) -> String {
+    let token = if token.len() <= LONGEST_TYPED { token } else { "" };
+    format!("{page}?token={}", encode(token))
 }
 
 #[cfg(test)]
@@ -345,5 +380,8 @@ mod tests {
         {
             assert_eq!(own_path(path), "/", "{path}");
         }
+        assert_eq!(own_path(&format!("/{}", "x".repeat(3_000))), "/");
+        assert_eq!(link_page("/invite", &"x".repeat(3_000)), "/invite?token=");
+        assert_eq!(link_page("/setup", "a b"), "/setup?token=a%20b");
     }
 }

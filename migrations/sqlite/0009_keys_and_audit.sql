@@ -36,6 +36,19 @@ CREATE TABLE password_links (
 ) STRICT;
 CREATE INDEX password_links_user ON password_links (user_id);
 
+-- Somebody with an account is asked into a tenant. They join by following the link: an account proves no address, so
+-- nobody is let in by an address alone.
+CREATE TABLE membership_links (
+    token_hash  TEXT PRIMARY KEY,
+    tenant_id   TEXT NOT NULL REFERENCES tenants (id) ON DELETE CASCADE,
+    user_id     TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    role        TEXT NOT NULL CHECK (role IN ('admin', 'viewer')),
+    created_at  TEXT NOT NULL,
+    expires_at  TEXT NOT NULL,
+    UNIQUE (tenant_id, user_id)
+) STRICT;
+CREATE INDEX membership_links_user ON membership_links (user_id);
+
 -- Rows are chained soon after they are written, in the order of `position`: each hash covers the one before.
 ALTER TABLE audit_log ADD COLUMN position INTEGER;
 ALTER TABLE audit_log ADD COLUMN hash TEXT;

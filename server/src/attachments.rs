@@ -3,7 +3,7 @@
 use crate::problem;
 use axum::{
     body::Body,
-    extract::{Path, Query, State},
+    extract::{Path, Query, State, rejection::PathRejection},
     http::{HeaderMap, HeaderValue, header},
     response::Response,
 };
@@ -23,10 +23,11 @@ pub struct Signed {
 
 pub async fn download(
     State(engine): State<Arc<Engine>>,
-    Path(id): Path<String>,
+    id: Result<Path<String>, PathRejection>,
     Query(signed): Query<Signed>,
     headers: HeaderMap,
 ) -> Response {
+    let id = id.map(|Path(id)| id).unwrap_or_default();
     let answer = match fetch(&engine, &id, &signed).await {
         Ok(file) => respond(file),
         Err(problem) => Err(problem),

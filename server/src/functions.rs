@@ -1,7 +1,7 @@
 //! Server functions: which there are, how many people may be signing in at a time, and what is answered when a body is
 //! none of theirs.
 
-use crate::problem;
+use crate::{body::Cut, problem};
 use axum::{
     body::{Body, to_bytes},
     extract::Request,
@@ -10,38 +10,62 @@ use axum::{
 };
 use leasehold_types::{Problem, ProblemCode};
 use leptos::server_fn::axum::server_fn_paths;
-use std::sync::LazyLock;
-use tokio::sync::{Semaphore, SemaphorePermit};
+use std::{sync::LazyLock, time::Duration};
+use tokio::sync::Semaphore;
 
 /// Those that hash passwords. Only a few are let in at a time; the others wait here, where waiting costs least: a
 /// thousand of them inside would hold more than a gigabyte.
-const HASHING: &[&str] = &["/do/sign_in", "/do/set_up"];
+const HASHING: &[&str] = &["/do/sign_in", "/do/set_up", "/do/choose_password", "/do/change_password"];
 static TURNS: LazyLock<Semaphore> = LazyLock::new(|| Semaphore::new(8));
 
 /// What the framework writes before its own errors about a request's body.
 const MISREAD: &[&str] = &["Args|", "MissingArg|", "Deserialization|", "Request|"];
 const LONGEST_ERROR: usize = 64 * 1024;
 
+/// Nobody types more than this into a form with a password in it, or takes longer to send it.
+const LARGEST_FORM: usize = 16 * 1024;
+const FORM_PATIENCE: Duration = Duration::from_secs(10);
+
+pub fn paths() -> impl Iterator<Item = String> {
+    server_fn_paths().map(|(path, _)| path.to_owned())
+}
+
 pub async fn call(lend: impl Fn() + Clone + Send + 'static, request: Request<Body>) -> Response {
     let path = request.uri().path();
     if !server_fn_paths().any(|(known, _)| known == path) {
         return problem::respond_to(request.headers(), &Problem::not_found("This function"));
     }
-    let _turn = turn(path).await;
     let headers = request.headers().clone();
-    let answer = leptos_axum::handle_server_fns_with_context(lend, request).await.into_response();
+    let (request, _turn) = if HASHING.contains(&path) {
+        // The form first, then the turn: whoever sends slowly must not hold a place that others wait for.
+        match with_body(request).await {
+            // It is never closed.
+            Ok(request) => (request, TURNS.acquire().await.ok()),
+            Err(problem) => return problem::respond_to(&headers, &problem),
+        }
+    } else {
+        (request, None)
+    };
+    // Boxed: whoever waits for a turn must not take up the room of a function that runs.
+    let work = Box::pin(leptos_axum::handle_server_fns_with_context(lend, request));
+    let answer = work.await.into_response();
     if answer.status() != StatusCode::INTERNAL_SERVER_ERROR {
         return answer;
     }
     explained(&headers, answer).await
 }
 
-async fn turn(path: &str) -> Option<SemaphorePermit<'static>> {
-    if !HASHING.contains(&path) {
-        return None;
+/// The request with its whole body.
+async fn with_body(request: Request<Body>) -> Result<Request<Body>, Problem> {
+    let (parts, body) = request.into_parts();
+    let read = tokio::time::timeout(FORM_PATIENCE, to_bytes(body, LARGEST_FORM)).await;
+    match read.map_err(|_| Cut::TooSlow.problem())? {
+        Ok(bytes) => Ok(Request::from_parts(parts, Body::from(bytes))),
+        Err(_) => {
+            let detail = "The form is too large, or it did not come to its end. Nothing was changed.";
+            Err(Problem::new(ProblemCode::InvalidInput, detail))
+        }
     }
-    // It is never closed.
-    TURNS.acquire().await.ok()
 }
 
 /// A body that cannot be read is the sender's mistake, not ours.

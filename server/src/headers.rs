@@ -30,7 +30,8 @@ pub async fn observe(mut request: Request, next: Next) -> Response {
     let id = request_id(request.headers());
     request.headers_mut().insert(REQUEST_ID, id.clone());
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
-    let span = tracing::info_span!("request", %method, path, request_id = id.to_str().unwrap_or_default());
+    // Of the highest level, so that its id is on every line, whatever the log leaves out.
+    let span = tracing::error_span!("request", %method, path, request_id = id.to_str().unwrap_or_default());
     let began = Instant::now();
     let answered = async {
         let answer = AssertUnwindSafe(next.run(request)).catch_unwind().await;

@@ -12,7 +12,7 @@ use crate::{
     functions, headers,
     metrics::{self, Exposed, Metrics},
     problem,
-    sse::{self, Live},
+    sse::{self, Live, StreamLimits},
 };
 use axum::{
     Json, Router,
@@ -27,7 +27,7 @@ use leasehold_app::{pages::App, shell::shell, ssr::Door};
 use leasehold_queue::Engine;
 use leasehold_types::Problem;
 use leptos::{config::LeptosOptions, context::provide_context};
-use leptos_axum::{LeptosRoutes, generate_route_list};
+use leptos_axum::{LeptosRoutes, generate_route_list_with_exclusions};
 use serde_json::json;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -55,11 +55,13 @@ pub struct Serving {
     pub ending: CancellationToken,
     pub report: Arc<Report>,
     pub metrics: Arc<Metrics>,
+    pub streams: StreamLimits,
 }
 
 pub fn router(serving: Serving) -> Router {
     // One count of open streams for pages and the API.
-    let live = Live::new(serving.engine.clone(), serving.metrics.process.clone(), serving.ending.clone());
+    let figures = serving.metrics.process.clone();
+    let live = Live::new(serving.engine.clone(), figures, serving.streams, serving.ending.clone());
     let site = Site::new(&serving, &live);
     let (engine, ending) = (serving.engine.clone(), serving.ending.clone());
     let api = Api { engine, ending, report: serving.report.clone(), live };
@@ -155,8 +157,10 @@ fn pages(serving: &Serving, live: Live) -> Router {
         move || shell(options.clone())
     };
     let not_found = leptos_axum::render_app_async_with_context(lend.clone(), document.clone());
+    // The framework would route functions by itself, around what `functions` sees to.
+    let routes = generate_route_list_with_exclusions(App, Some(functions::paths().collect()));
     let views = Router::new()
-        .leptos_routes_with_context(&options, generate_route_list(App), lend.clone(), document)
+        .leptos_routes_with_context(&options, routes, lend.clone(), document)
         .fallback(async move |request: Request<Body>| door_checks::as_not_found(not_found(request).await))
         .with_state(options)
         .layer(from_fn(door_checks::take_flash))

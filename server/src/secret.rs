@@ -14,9 +14,13 @@ pub fn random_token() -> Result<String, Problem> {
 
 /// Random lower-case hex, `2 × N` characters.
 pub fn random_hex<const N: usize>() -> Result<String, Problem> {
+    Ok(hex(&random_bytes::<N>()?))
+}
+
+pub fn random_bytes<const N: usize>() -> Result<[u8; N], Problem> {
     let mut bytes = [0_u8; N];
     fill(&mut bytes)?;
-    Ok(hex(&bytes))
+    Ok(bytes)
 }
 
 pub fn sha256_hex(text: &str) -> String {

@@ -67,7 +67,7 @@ fn sweeps_are_asked_for_and_printed(house: House) {
     assert!(text(&plain.stdout).lines().any(|line| line == "deleted\t0"), "{}", text(&plain.stdout));
     let unsure = client.run(&["prune", "--older-than-days", "30"]);
     assert_eq!(unsure.status.code(), Some(1));
-    assert!(text(&unsure.stderr).contains("X-Confirm"), "{}", text(&unsure.stderr));
+    assert!(text(&unsure.stderr).contains("--yes"), "{}", text(&unsure.stderr));
     assert_eq!(client.json(&["ttl", "--age-seconds", "60", "--yes"])["affected"], 0);
     assert_eq!(client.by_curl(&["ttl", "--age-seconds", "60", "--yes"])["affected"], 0);
     let missing = client.run(&["archive-meta", "--job_id", "123", "--json"]);

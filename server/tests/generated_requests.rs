@@ -87,8 +87,7 @@ impl Round<'_> {
 
 /// `537 generated, 537 passed`.
 fn generated(report: &str) -> Option<u64> {
-    let line = report.lines().find(|line| line.contains(" generated"))?;
-    line.trim().split(' ').next()?.parse().ok()
+    report.lines().find_map(|line| line.trim().split_once(" generated, ")?.0.parse().ok())
 }
 
 fn program() -> PathBuf {

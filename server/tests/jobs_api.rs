@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 on_both_databases! {
     the_printed_example_makes_a_job,
     a_job_is_named_by_its_kind_too,
-    many_come_in_together_or_not_at_all,
+    many_come_in_at_once_each_with_its_answer,
     a_job_is_cancelled_and_retried,
     files_come_from_outside,
     another_tenants_jobs_do_not_exist,
@@ -35,9 +35,9 @@ fn the_printed_example_makes_a_job(house: House) {
         assert!(!made[known].is_null(), "{known}: {made}");
     }
     let (status, again) = programs.post("/jobs", &body);
-    assert_eq!((status, &again["reason"], &again["id"]), (200, &json!("deduplicated"), &made["id"]));
+    assert_eq!((status, &again["deduplicated"], &again["id"]), (200, &json!(true), &made["id"]));
     let (_, job) = programs.get(&format!("/jobs/{}", made["id"].as_str().unwrap()));
-    assert_eq!((&job["request_id"], &job["source"]), (&json!("req-42"), &json!("manual")));
+    assert_eq!((&job["request_id"], &job["source"]), (&json!("req-42"), &json!("api")));
     assert!(job["requested_by"].as_str().unwrap().starts_with("key "), "{job}");
     assert_eq!((&job["scheduled_for"], &job["priority"]), (&Value::Null, &json!(100)), "a past time is now");
 }
@@ -54,7 +54,7 @@ fn a_job_is_named_by_its_kind_too(house: House) {
         programs.post_with(&headers, "/jobs", &body)
     };
     let (status, again) = keyed("once", json!({"n": 1}));
-    assert_eq!((status, &again["reason"], &again["number"]), (200, &json!("idempotent"), &made["number"]));
+    assert_eq!((status, &again["replayed"], &again["number"]), (200, &json!(true), &made["number"]));
     let (status, conflict) = keyed("once", json!({"n": 2}));
     assert_eq!((status, &conflict["code"]), (409, &json!("IDEMPOTENCY_CONFLICT")));
     let (_, job) = programs.get(&format!("/jobs/{}", made["number"]));
@@ -80,30 +80,36 @@ fn a_job_is_named_by_its_kind_too(house: House) {
     assert_eq!(programs.get("/jobs").1["total"], 1, "nothing else was made");
 }
 
-fn many_come_in_together_or_not_at_all(house: House) {
+fn many_come_in_at_once_each_with_its_answer(house: House) {
     let schema = house.dir.path().join("schema.json");
     std::fs::write(&schema, r#"{"type": "object", "properties": {"x": {"type": "integer"}}}"#).unwrap();
     house.json(&["definition", "add", "strict", "--schema", schema.to_str().unwrap()], "");
     let programs = Programs::new(house);
     let job = |x: Value| json!({"definition_key": "strict", "payload": {"x": x}});
-    let wrong = json!({"jobs": [job(json!(1)), job(json!(2)), job(json!(3)), job(json!("four"))]});
-    let (status, problem) = programs.post("/jobs/bulk", &wrong);
-    assert_eq!((status, field(&problem)), (422, "jobs[3].payload.x"), "{problem}");
-    assert_eq!(programs.get("/jobs").1["total"], 0);
     let keyed = json!({"definition_key": "strict", "dedupe_key": "k"});
-    let (status, made) = programs.post("/jobs/bulk", &json!({"jobs": [keyed, job(json!(1)), keyed]}));
-    assert_eq!((status, &made["created"], &made["refused"]), (201, &json!(2), &json!(0)), "{made}");
-    assert_eq!(made["jobs"][2]["number"], made["jobs"][0]["number"]);
-    assert_eq!(made["jobs"][2]["reason"], "deduplicated");
-    let (status, again) = programs.post("/jobs/bulk", &json!({"jobs": [keyed]}));
-    assert_eq!((status, &again["created"]), (200, &json!(0)));
-    let many = vec![job(json!(1)); 1_001];
-    for wrong in [json!({"jobs": []}), json!({"jobs": many}), json!({}), json!({"jobs": [{"payload": 1}]})] {
+    let orphan = json!({"definition_key": "strict", "parent_job_id": "999999"});
+    let unknown = json!({"domain": "media", "job_type": "nothing"});
+    let asked = json!({"jobs": [keyed, job(json!("two")), orphan, unknown, job(json!(1)), keyed]});
+    let (status, made) = programs.post("/jobs/bulk", &asked);
+    assert_eq!((status, &made["created"], &made["refused"]), (201, &json!(2), &json!(3)), "{made}");
+    let named: Vec<_> = made["jobs"].as_array().unwrap().iter().map(|item| field(&item["problem"])).collect();
+    assert_eq!(named, ["", "payload.x", "parent_job_id", "job_type", "", ""], "each in its place");
+    assert_eq!(made["jobs"][5]["number"], made["jobs"][0]["number"]);
+    assert_eq!(made["jobs"][5]["deduplicated"], true);
+    assert_eq!(made["jobs"][1]["problem"]["status"], 422);
+    let (status, again) = programs.post("/jobs/bulk", &json!({"jobs": [keyed, job(json!("x"))]}));
+    assert_eq!((status, &again["created"], &again["refused"]), (200, &json!(0), &json!(1)));
+    let (status, none) = programs.post("/jobs/bulk", &json!({"jobs": [job(json!("x")), orphan]}));
+    assert_eq!((status, field(&none)), (422, "jobs[0].payload.x"), "{none}");
+    let many = |count: usize| json!({"jobs": vec![json!({"definition_key": "strict"}); count]});
+    for wrong in [json!({"jobs": []}), many(10_001), json!({}), json!({"jobs": [{"priority": "high"}]})] {
         let (status, problem) = programs.post("/jobs/bulk", &wrong);
         assert_eq!(status, 422, "{problem}");
         assert!(field(&problem).starts_with("jobs") || field(&problem) == "body", "{problem}");
     }
     assert_eq!(programs.get("/jobs").1["total"], 2);
+    let (status, made) = programs.post("/jobs/bulk", &many(10_000));
+    assert_eq!((status, &made["created"]), (201, &json!(10_000)));
 }
 
 fn a_job_is_cancelled_and_retried(house: House) {

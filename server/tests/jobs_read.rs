@@ -51,7 +51,7 @@ fn lists_are_filtered_sorted_and_paged(house: House) {
     assert_eq!(numbers("/jobs?payload.n=3").len(), 1);
     assert_eq!(numbers("/jobs?owner_user_id=u0&status=pending").len(), 4);
     assert_eq!(numbers("/jobs?status=running&status=completed,failed"), [0_i64; 0]);
-    assert_eq!(numbers("/jobs?definition_key=steps&domain=media&source=manual&q=step").len(), 7);
+    assert_eq!(numbers("/jobs?definition_key=steps&domain=media&source=api&q=step").len(), 7);
     assert_eq!(
         numbers("/jobs?created_after=2020-01-01T00:00:00Z&created_before=2020-01-02T00:00:00Z").len(),
         0

@@ -77,8 +77,8 @@ fn on_path(name: &str) -> Option<PathBuf> {
     env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file())
 }
 
-/// Chromium, Postgres, Python, and the programs that open exported decks and read pages: installed when we are root on
-/// Debian, else named.
+/// Chromium, Postgres, Python, curl, and the programs that open exported decks and read pages: installed when we are
+/// root on Debian, else named.
 pub fn system_packages() -> Result<(), String> {
     let mut missing = Vec::new();
     if chromium().is_none() {
@@ -99,6 +99,9 @@ pub fn system_packages() -> Result<(), String> {
     }
     if on_path("tesseract").is_none() {
         missing.push("tesseract-ocr");
+    }
+    if on_path("curl").is_none() {
+        missing.push("curl");
     }
     if missing.is_empty() {
         return Ok(());
@@ -149,8 +152,13 @@ pub fn promtool(workspace: &Workspace) -> Result<PathBuf, String> {
     let wish =
         "promtool is missing: put it on the PATH (it comes with Prometheus), or its path into PROMTOOL";
     let download = |e| format!("{e}; {wish}");
-    exec::run(Command::new("apt-get").args(["download", "-q", "prometheus"]).current_dir(&home))
-        .map_err(download)?;
+    let fetch =
+        || exec::run(Command::new("apt-get").args(["download", "-q", "prometheus"]).current_dir(&home));
+    // A machine that had everything else already may never have read the list of packages.
+    if fetch().is_err() {
+        exec::run(Command::new("apt-get").args(["update", "-q"])).map_err(download)?;
+        fetch().map_err(download)?;
+    }
     let files = fs::read_dir(&home).map_err(|e| format!("reading {}: {e}", home.display()))?;
     let package = files.filter_map(Result::ok).map(|file| file.path());
     let package = package.filter(|path| path.extension().is_some_and(|e| e == "deb")).max();

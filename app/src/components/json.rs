@@ -1,10 +1,11 @@
 //! JSON as a tree that opens and closes without script.
 
+use leasehold_queue::secrets::REDACTED;
 use leptos::prelude::*;
 use serde_json::Value;
 
-/// What stands where a secret was; the server puts it there (see `mask`), so the secret never leaves it.
-pub const MASK: &str = "••••••";
+/// How a hidden secret looks.
+const MASK: &str = "••••••";
 /// Longer lists are cut: a page is not a download.
 const SHOWN: usize = 200;
 
@@ -59,7 +60,7 @@ fn name(key: Option<String>) -> Option<impl IntoView> {
 
 fn scalar(value: &Value) -> impl IntoView + use<> {
     let (class, text) = match value {
-        Value::String(s) if s == MASK => ("json-masked", MASK.to_owned()),
+        Value::String(s) if s == REDACTED => ("json-masked", MASK.to_owned()),
         Value::String(s) => ("json-string", format!("\"{s}\"")),
         Value::Number(n) => ("json-number", n.to_string()),
         Value::Bool(b) => ("json-word", b.to_string()),

@@ -14,8 +14,6 @@ pub mod layout;
 #[cfg(feature = "ssr")]
 pub mod log;
 #[cfg(feature = "ssr")]
-pub mod mask;
-#[cfg(feature = "ssr")]
 pub mod notice;
 #[cfg(feature = "ssr")]
 pub mod progress;

@@ -1,4 +1,4 @@
-//! Behind an invitation, or a link for a lost password: choosing one.
+//! Behind an invitation, or a link for a lost password: choosing one, or joining a tenant with the one somebody has.
 
 use super::{asked, page};
 use crate::{
@@ -7,9 +7,14 @@ use crate::{
         icon::{self, Brand, Icon},
         notice::FlashMessage,
     },
+    jobs::query::encode,
     ssr::{self, Flash},
 };
-use leasehold_types::{Problem, ProblemCode, view::User};
+use leasehold_types::{
+    Problem, ProblemCode, Role,
+    people::{Joining, LinkOwner},
+    view::User,
+};
 use leptos::prelude::*;
 use leptos_meta::Title;
 
@@ -20,7 +25,7 @@ pub fn InvitePage() -> impl IntoView {
     page(
         async move {
             let owner = match ssr::door().gate.link_owner(&to_check).await {
-                Ok(owner) => Ok((owner.user, owner.invited)),
+                Ok(owner) => Ok(owner),
                 // Its own page, not the general one: what to do next is different.
                 Err(problem) if problem.code == ProblemCode::SetupLinkInvalid => Err(problem),
                 Err(other) => return Err(other),
@@ -29,11 +34,12 @@ pub fn InvitePage() -> impl IntoView {
         },
         move |(owner, flash)| {
             let content = match owner {
-                Ok((user, invited)) => form(flash, token, user, invited).into_any(),
+                Ok(LinkOwner { user, joins: Some(joining), .. }) => join(token, &user, &joining).into_any(),
+                Ok(LinkOwner { user, invited, .. }) => form(flash, token, user, invited).into_any(),
                 Err(problem) => over(&problem).into_any(),
             };
             view! {
-                <Title text="Choose a password · Leasehold" />
+                <Title text="Welcome · Leasehold" />
                 <main class="lone" id="content">
                     <Brand />
                     {content}
@@ -71,6 +77,46 @@ fn form(flash: Flash, token: String, user: User, invited: bool) -> impl IntoView
                 />
                 <button class="button button-primary button-block" type="submit">"Save and sign in"</button>
             </form>
+        </div>
+    }
+}
+
+/// Only whoever knows the account's password joins: the address alone proves nothing.
+fn join(token: String, user: &User, joining: &Joining) -> impl IntoView + use<> {
+    let visitor = ssr::signed_in().ok();
+    let may = match joining.role {
+        Role::Admin => "do everything there",
+        Role::Viewer => "look at everything there",
+    };
+    let email = user.email.clone();
+    let next = match visitor {
+        Some(visitor) if visitor.id == user.id => view! {
+            <form class="form" method="post" action="/do/join_tenant">
+                <input type="hidden" name="token" value=token />
+                <button class="button button-primary button-block" type="submit">"Join"</button>
+            </form>
+        }
+        .into_any(),
+        Some(visitor) => view! {
+            <p class="muted breakable">
+                {format!("You are signed in as {}. Sign out, then open this link again.", visitor.email)}
+            </p>
+            <form method="post" action="/do/sign_out">
+                <button class="button button-block" type="submit">"Sign out"</button>
+            </form>
+        }
+        .into_any(),
+        None => {
+            let back = encode(&ssr::link_page("/invite", &token));
+            view! { <a class="button button-primary button-block" href=format!("/login?next={back}")>"Sign in to join"</a> }
+                .into_any()
+        }
+    };
+    view! {
+        <div class="card lone-card">
+            <h1>{format!("Join {}", joining.tenant_name)}</h1>
+            <p class="breakable">{format!("{email} is invited, and will be able to {may}.")}</p>
+            {next}
         </div>
     }
 }

@@ -10,16 +10,18 @@ use crate::{
     islands::theme::ThemeSwitch,
     ssr::{self, Flash},
 };
+use leasehold_types::Problem;
 use leptos::prelude::*;
 use leptos_meta::Title;
 
 #[component]
 pub fn LoginPage() -> impl IntoView {
     let next = asked("next");
+    let wait = asked("wait").parse().ok();
     page(
-        async {
+        async move {
             let has_users = ssr::door().engine.store().has_users().await?;
-            Ok((has_users, ssr::flash()))
+            Ok((has_users, wait.map_or_else(ssr::flash, too_many)))
         },
         move |(has_users, flash)| {
             let content = if has_users { sign_in(flash, next).into_any() } else { first_run().into_any() };
@@ -34,6 +36,11 @@ pub fn LoginPage() -> impl IntoView {
             .into_any()
         },
     )
+}
+
+/// The address says how long to wait; everything else is ours.
+fn too_many(seconds: u32) -> Flash {
+    Flash::problem(Problem::too_many_attempts(seconds), &[])
 }
 
 fn sign_in(flash: Flash, next: String) -> impl IntoView {

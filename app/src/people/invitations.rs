@@ -1,10 +1,7 @@
-//! The form behind a link: choosing a password.
+//! The forms behind a link: choosing a password, and joining a tenant with the one somebody has.
 
 use super::server_fns::remember;
-use crate::{
-    jobs::query::encode,
-    ssr::{self, ChosenPassword, Flash, flash_and_redirect, refuse},
-};
+use crate::ssr::{self, ChosenPassword, Flash, flash_and_redirect, refuse};
 use leptos::prelude::*;
 
 #[server(prefix = "/do", endpoint = "choose_password")]
@@ -21,8 +18,23 @@ pub async fn choose_password(
             Err(problem) => Err(problem),
         },
         Err(problem) => {
-            let back = format!("/invite?token={}", encode(&token));
-            flash_and_redirect(Flash::problem(problem, &[("name", &typed)]), &back).await
+            let back = ssr::link_page("/invite", &token);
+            ssr::back_to_link(Flash::problem(problem, &[("name", &typed)]), &back).await
+        }
+    };
+    answer.map_err(refuse)
+}
+
+#[server(prefix = "/do", endpoint = "join_tenant")]
+pub async fn join_tenant(#[server(default)] token: String) -> Result<(), ServerFnError> {
+    let (user, scope) = ssr::oneself().map_err(refuse)?;
+    let answer = match ssr::door().gate.join(&scope, user.id, &token).await {
+        Ok(tenant) => {
+            let flash = Flash::notice(format!("You are a member of {} now.", tenant.name));
+            flash_and_redirect(flash, &format!("/t/{}", tenant.slug)).await
+        }
+        Err(problem) => {
+            ssr::back_to_link(Flash::problem(problem, &[]), &ssr::link_page("/invite", &token)).await
         }
     };
     answer.map_err(refuse)

@@ -24,7 +24,14 @@ pub async fn sign_in(
         Ok(user) => remember(&user).await.map(|()| see_other(&next)),
         Err(problem) => {
             let back = format!("/login?next={}", encode(&next));
-            flash_and_redirect(Flash::problem(problem, &[("email", &email)]), &back).await
+            match problem.retry_after_seconds {
+                // Said by the address alone: whoever comes too often leaves nothing behind here.
+                Some(seconds) => {
+                    see_other(&format!("{back}&wait={seconds}"));
+                    Ok(())
+                }
+                None => flash_and_redirect(Flash::problem(problem, &[("email", &email)]), &back).await,
+            }
         }
     };
     answer.map_err(refuse)
@@ -53,6 +60,7 @@ pub async fn set_up(
         name: name.clone(),
         password,
         tenant_name: tenant_name.clone(),
+        origin: ssr::origin(),
     };
     let answer = match ssr::door().gate.set_up(form).await {
         Ok((user, tenant)) => {
@@ -60,8 +68,8 @@ pub async fn set_up(
             welcome(&user, &home).await
         }
         Err(problem) => {
-            let back = format!("/setup?token={}", encode(&token));
-            flash_and_redirect(Flash::problem(problem, &typed), &back).await
+            let back = ssr::link_page("/setup", &token);
+            ssr::back_to_link(Flash::problem(problem, &typed), &back).await
         }
     };
     answer.map_err(refuse)

@@ -57,11 +57,12 @@ macro_rules! conformance_suite {
         $crate::conformance_suite! { @all $fresh;
             people: a_tenant_is_found_by_its_slug, a_slug_is_taken_once, tenants_are_listed_by_name,
                 a_scope_sees_only_its_tenant, a_user_is_found_with_the_password_hash, an_email_is_taken_once,
-                memberships_name_tenant_and_role, the_first_admin_needs_the_token, the_setup_token_works_once,
+                memberships_name_tenant_and_role, the_first_admin_needs_the_token, what_is_done_on_the_terminal_leaves_a_trail, the_setup_token_works_once,
                 an_expired_setup_token_is_refused, setup_is_over_once_a_user_exists, settings_are_replaced,
                 a_key_is_found_by_its_prefix, only_who_reaches_every_tenant_makes_a_key_of_the_installation,
                 a_key_for_a_foreign_tenant_is_not_found;
-            members: somebody_new_is_invited, somebody_with_an_account_just_joins, one_tenants_link_opens_no_other_tenant,
+            members: somebody_new_is_invited, somebody_with_an_account_joins_by_the_link, who_governs_lets_somebody_in_at_once,
+                an_invitation_is_renewed_changed_and_taken_back, one_tenants_link_opens_no_other_tenant,
                 an_admin_cannot_reset_a_password, foreign_members_are_not_found,
                 the_last_admin_does_not_leave_by_accident, two_last_admins_cannot_both_leave,
                 who_is_disabled_is_out_at_once, one_super_admin_always_stays, a_new_password_ends_the_other_sessions,
@@ -179,7 +180,7 @@ macro_rules! conformance_suite {
                 text_finds_numbers_types_and_errors, lists_stay_within_the_tenant, a_system_scope_sees_all_tenants,
                 times_narrow_the_list, the_count_matches_the_filter, wildcards_are_plain_text;
             callers: every_order_shows_every_job_once, jobs_are_skipped_and_counted, a_listed_job_says_whose_it_is,
-                jobs_are_found_by_their_payload, kinds_are_counted_by_where_they_stand, one_bad_item_holds_up_all,
+                jobs_are_found_by_their_payload, kinds_are_counted_by_where_they_stand,
                 a_retry_belongs_to_the_same_owner;
             files_from_outside: a_file_may_come_from_outside, a_file_for_another_tenants_job_changes_nothing,
                 many_callers_leave_no_more_files_than_allowed, text_in_a_file_from_outside_is_kept_without_secrets;

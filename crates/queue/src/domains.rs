@@ -40,7 +40,7 @@ impl DomainPolicy {
         let id = match &scope.actor {
             Actor::User { id, .. } => id.to_string(),
             Actor::Key { prefix, .. } => prefix.clone(),
-            Actor::System(_) => return scope,
+            Actor::Terminal(_) | Actor::System(_) => return scope,
         };
         if !self.scoped || governs || scope.permission == Permission::Work {
             return scope;

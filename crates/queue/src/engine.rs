@@ -11,11 +11,11 @@ mod claim;
 mod door;
 mod enqueue;
 mod limits;
-mod mistakes;
 mod people;
 mod remote;
 mod scheduler;
 mod sweeps;
+mod trigger_checks;
 mod trigger_draft;
 mod triggers;
 mod units;
@@ -39,7 +39,7 @@ pub use accounts::{KEY_SCOPES, KeyRequest, SESSION_ADDRESS, SESSION_AGENT, SESSI
 pub use administration::QueueState;
 pub use app_events::{AppEventRequest, EventAnswer};
 pub use callers::{EventsPage, MOST_SKIPPED};
-pub use enqueue::{EnqueueRequest, Enqueued};
+pub use enqueue::{EnqueueRequest, Enqueued, MOST_AT_ONCE};
 use leasehold_types::{
     DefinitionId, JobFilter, JobRef, PageRequest, Problem, ProblemCode, TenantId, Timestamp,
     view::{Definition, JobDetail, JobsPage, LogLine, Overview, WorkerView},
@@ -82,6 +82,8 @@ pub struct EngineConfig {
     pub domains: DomainPolicy,
     /// `JOBS_ARCHIVE_BEFORE_DELETE`
     pub archive_before_delete: bool,
+    /// `JOBS_EVENTS_RETENTION_HOURS`; 0 = for ever.
+    pub events_kept: Duration,
     pub rules: Rules,
 }
 
@@ -101,6 +103,7 @@ impl Default for EngineConfig {
             idempotency_ttl: Duration::from_secs(86_400),
             domains: DomainPolicy::default(),
             archive_before_delete: false,
+            events_kept: Duration::from_secs(7 * 86_400),
             rules: Rules::default(),
         }
     }
@@ -189,10 +192,22 @@ impl Engine {
 
     // ---- reading
 
+    /// As it may be shown, with the last lines of its log.
     pub async fn job(&self, scope: &Scope, job: JobRef) -> Result<JobDetail, Problem> {
+        self.job_shown(scope, job, PAGE_LOG_LINES).await
+    }
+
+    /// Secrets in payload and result never leave the engine this way.
+    async fn job_shown(&self, scope: &Scope, job: JobRef, lines: u32) -> Result<JobDetail, Problem> {
         scope.require(Permission::View)?;
-        let found = self.store.job(scope, job, PAGE_LOG_LINES).await?;
-        found.ok_or_else(|| Problem::not_found("This job"))
+        let found = self.store.job(scope, job, lines).await?;
+        let mut detail = found.ok_or_else(|| Problem::not_found("This job"))?;
+        self.config.secrets.hide(&mut detail.payload);
+        self.config.secrets.hide(&mut detail.metadata);
+        if let Some(result) = &mut detail.result {
+            self.config.secrets.hide(result);
+        }
+        Ok(detail)
     }
 
     pub async fn list(

@@ -6,7 +6,7 @@ use crate::{params::SessionRow, scope::Scope, store::StoreResult};
 use async_trait::async_trait;
 use leasehold_types::{
     Role, TenantId, Timestamp, UserId,
-    people::{Account, Member},
+    people::{Account, LinkOwner, Member},
     view::User,
 };
 
@@ -27,24 +27,15 @@ pub struct NewMember {
     /// Lower-cased by the engine.
     pub email: String,
     pub role: Role,
-    /// Used when they have no password yet.
+    /// Used when they have no password yet, or have to follow it to join.
     pub link: PasswordLink,
 }
 
-/// Somebody is a member now.
+/// Somebody is a member now, or will be when they follow their link.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Joined {
     pub user: User,
-    /// The link is theirs to use; whoever has a password needs none.
     pub needs_link: bool,
-}
-
-/// Whose link it is.
-#[derive(Clone, PartialEq, Debug)]
-pub struct LinkOwner {
-    pub user: User,
-    /// For the first password, not for another.
-    pub invited: bool,
 }
 
 #[async_trait]
@@ -53,9 +44,10 @@ pub trait People: Send + Sync + 'static {
     async fn accounts(&self) -> StoreResult<Vec<Account>>;
     /// By e-mail. `NOT_FOUND` for a tenant outside the scope.
     async fn members(&self, scope: &Scope, tenant: TenantId) -> StoreResult<Vec<Member>>;
-    /// A new account, or one that exists, becomes a member. `ALREADY_EXISTS` when it is one. Somebody whose first
-    /// link is still out for another tenant is `ALREADY_EXISTS` too, unless the scope reaches all: the link of one
-    /// tenant's admin must not open another's. Audited.
+    /// A new account becomes a member. One that exists is asked to join by the link: whoever invited it first may have
+    /// chosen its password; only who governs lets it in at once. `ALREADY_EXISTS` when it is a member. Somebody whose
+    /// first link is still out for another tenant is `ALREADY_EXISTS` too, unless the scope reaches all: the link of
+    /// one tenant's admin must not open another's. Audited.
     async fn add_member(&self, scope: &Scope, member: NewMember) -> StoreResult<Joined>;
     /// `NOT_FOUND` when no member; `CONFIRMATION_REQUIRED` for the last admin, unless `even_the_last`. Audited.
     async fn set_role(
@@ -76,10 +68,14 @@ pub trait People: Send + Sync + 'static {
     ) -> StoreResult<()>;
     /// Disabled: cannot sign in, and every session and link ends. `FORBIDDEN` for the last super-admin. Audited.
     async fn set_disabled(&self, scope: &Scope, user: UserId, disabled: bool) -> StoreResult<()>;
-    /// A new link for this user; earlier ones stop working. A scope confined to a tenant may only do so for a
+    /// A new link for this user; earlier ones stop working. In a tenant that asked them to join it is for that, else for
+    /// a password. A scope confined to a tenant may only do so for a
     /// member of it who has no password and is a member nowhere else; else `NOT_FOUND`. Audited.
     async fn offer_password_link(&self, scope: &Scope, user: UserId, link: PasswordLink)
     -> StoreResult<User>;
+    /// The user becomes a member by the invitation they were given, which is used up. `SETUP_LINK_INVALID`, also for
+    /// somebody else's. Audited.
+    async fn join(&self, scope: &Scope, user: UserId, token_hash: &str) -> StoreResult<TenantId>;
     /// None when it was used, has expired, or its user is disabled.
     async fn link_owner(&self, token_hash: &str) -> StoreResult<Option<LinkOwner>>;
     /// The password is set, the link used up, every session of the user ended. `SETUP_LINK_INVALID`. Audited.

@@ -34,8 +34,17 @@ pub enum Actor {
         id: KeyId,
         prefix: String,
     },
-    /// A part of Leasehold itself: `worker`, `sweeper`, `cli`, …
+    /// Somebody at the installation's own terminal, by their name there.
+    Terminal(String),
+    /// A part of Leasehold itself: `worker`, `sweeper`, …
     System(&'static str),
+}
+
+impl Actor {
+    /// What people and keys do is in the audit log; what Leasehold does by itself is in the events.
+    pub fn leaves_a_trail(&self) -> bool {
+        !matches!(self, Self::System(_))
+    }
 }
 
 impl fmt::Display for Actor {
@@ -43,6 +52,7 @@ impl fmt::Display for Actor {
         match self {
             Self::User { email, .. } => f.write_str(email),
             Self::Key { prefix, .. } => write!(f, "key {prefix}"),
+            Self::Terminal(name) => write!(f, "terminal ({name})"),
             Self::System(name) => f.write_str(name),
         }
     }
@@ -57,11 +67,13 @@ pub struct Scope {
     pub domains: Option<Arc<DomainReach>>,
     /// From where it was asked: the caller's address and the request's id. For the audit log.
     pub origin: Option<String>,
+    /// The request's id alone, for the jobs it makes.
+    pub request_id: Option<String>,
 }
 
 impl Scope {
     pub fn new(reach: Reach, actor: Actor, permission: Permission) -> Self {
-        Self { reach, actor, permission, domains: None, origin: None }
+        Self { reach, actor, permission, domains: None, origin: None, request_id: None }
     }
 
     /// For parts of Leasehold that serve every tenant.
@@ -69,9 +81,19 @@ impl Scope {
         Self::new(Reach::All, Actor::System(name), Permission::Govern)
     }
 
+    /// For whoever may use the database itself.
+    pub fn terminal(name: impl Into<String>) -> Self {
+        Self::new(Reach::All, Actor::Terminal(name.into()), Permission::Govern)
+    }
+
     #[must_use]
     pub fn coming_from(self, origin: Option<String>) -> Self {
         Self { origin, ..self }
+    }
+
+    #[must_use]
+    pub fn in_request(self, request_id: Option<String>) -> Self {
+        Self { request_id, ..self }
     }
 
     /// The same actor, confined to one tenant.

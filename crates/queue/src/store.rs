@@ -139,6 +139,7 @@ pub trait Store:
         token_hash: &str,
         user: NewUser,
         tenant: Option<NewTenant>,
+        origin: Option<String>,
     ) -> StoreResult<(User, Option<Tenant>)>;
     /// The user with that (lower-cased) e-mail and the stored password hash; none when disabled.
     async fn credentials(&self, email: &str) -> StoreResult<Option<(User, String)>>;

@@ -135,7 +135,8 @@ pub trait Upkeep: Send + Sync + 'static {
         rules: &Rules,
         fix: bool,
     ) -> StoreResult<IntegrityCount>;
-    /// Removes events older than this whose job has ended or is gone; how many.
+    /// Removes up to `limit` of the oldest events, as far as they are older than this; how many. What is kept has no
+    /// hole, and the newest event always stays.
     async fn prune_events(&self, older_than: Duration, limit: u32) -> StoreResult<u64>;
     /// What [`crate::diagnosis::explain`] needs to say why a job is not running. The quotas are those that claims
     /// respect.

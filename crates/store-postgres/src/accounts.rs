@@ -5,17 +5,17 @@ use crate::{
     audit::{self, Act},
     convert::{stamp, stamp_if},
     error::database,
-    members, password_links,
+    invitations, members, password_links,
 };
 use async_trait::async_trait;
 use leasehold_queue::{
     People, Scope, StoreResult,
     params::SessionRow,
-    people::{EndSessions, Joined, LinkOwner, NO_PASSWORD, NewMember, PasswordLink},
+    people::{EndSessions, Joined, NO_PASSWORD, NewMember, PasswordLink},
 };
 use leasehold_types::{
     Problem, ProblemCode, Role, TenantId, Timestamp, UserId,
-    people::{Account, Member},
+    people::{Account, LinkOwner, Member},
     view::User,
 };
 use sqlx::PgConnection;
@@ -62,6 +62,9 @@ impl People for PostgresStore {
     ) -> StoreResult<User> {
         password_links::offer(self, scope, user, link).await
     }
+    async fn join(&self, scope: &Scope, user: UserId, token_hash: &str) -> StoreResult<TenantId> {
+        invitations::accept(self, scope, user, token_hash).await
+    }
     async fn link_owner(&self, token_hash: &str) -> StoreResult<Option<LinkOwner>> {
         password_links::owner(self, token_hash).await
     }
@@ -97,6 +100,8 @@ impl People for PostgresStore {
             .execute(&mut *tx)
             .await
             .map_err(database)?;
+        // A link that lies about somewhere must not undo this.
+        password_links::remove(&mut tx, user).await?;
         record(&mut tx, scope, now, "user.password", &email).await?;
         tx.commit().await.map_err(database)
     }

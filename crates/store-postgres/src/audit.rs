@@ -1,17 +1,14 @@
 //! Who did what. Only people and keys are audited; what Leasehold does by itself is in the events.
 
 use crate::error::database;
-use leasehold_queue::{Actor, Scope, StoreResult};
+use leasehold_queue::{Scope, StoreResult};
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 use uuid::Uuid;
 
 /// The actor's name when the act belongs into the audit log.
 pub fn audited(scope: &Scope) -> Option<String> {
-    match scope.actor {
-        Actor::User { .. } | Actor::Key { .. } => Some(scope.actor.to_string()),
-        Actor::System(_) => None,
-    }
+    scope.actor.leaves_a_trail().then(|| scope.actor.to_string())
 }
 
 pub struct Act<'a> {

@@ -25,6 +25,7 @@ mod error;
 mod figures;
 mod filter;
 mod finish;
+mod invitations;
 mod kind_counts;
 mod lanes;
 mod leader;

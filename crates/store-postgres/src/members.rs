@@ -5,11 +5,11 @@ use crate::{
     audit::{self, Act},
     convert::{stamp, stamp_if, word},
     error::database,
-    password_links,
+    invitations, password_links,
     users::{UserRecord, insert_user},
 };
 use leasehold_queue::{
-    Scope, StoreResult,
+    Permission, Scope, StoreResult,
     params::NewUser,
     people::{Joined, NO_PASSWORD, NewMember},
 };
@@ -29,7 +29,8 @@ pub async fn of_tenant(store: &PostgresStore, scope: &Scope, tenant: TenantId) -
     .fetch_all(&store.work)
     .await
     .map_err(database)?;
-    rows.into_iter()
+    let members = rows
+        .into_iter()
         .map(|r| {
             Ok(Member {
                 role: word("memberships", "role", &r.role)?,
@@ -45,7 +46,11 @@ pub async fn of_tenant(store: &PostgresStore, scope: &Scope, tenant: TenantId) -
                 },
             })
         })
-        .collect()
+        .collect::<StoreResult<Vec<_>>>()?;
+    let mut all = invitations::of_tenant(store, tenant).await?;
+    all.extend(members);
+    all.sort_by(|a, b| a.user.email.cmp(&b.user.email));
+    Ok(all)
 }
 
 pub async fn add(store: &PostgresStore, scope: &Scope, new: NewMember) -> StoreResult<Joined> {
@@ -67,7 +72,11 @@ pub async fn add(store: &PostgresStore, scope: &Scope, new: NewMember) -> StoreR
             if needs_link && scope.tenant().is_some() && is_elsewhere(&mut tx, user.id, new.tenant).await? {
                 return Err(still_invited().into());
             }
-            insert(&mut tx, &new, user.id, now).await?;
+            if !needs_link && scope.permission < Permission::Govern {
+                return ask(tx, scope, new, user, now).await;
+            }
+            insert(&mut tx, new.tenant, user.id, new.role.as_str(), now).await?;
+            invitations::change(&mut tx, new.tenant, user.id, None).await?;
             Joined { user, needs_link }
         }
         None => {
@@ -90,28 +99,59 @@ pub async fn add(store: &PostgresStore, scope: &Scope, new: NewMember) -> StoreR
     Ok(joined)
 }
 
-async fn insert(
+/// Who has an account is asked, not taken: see [`invitations`].
+async fn ask(
+    mut tx: sqlx::Transaction<'_, sqlx::Postgres>,
+    scope: &Scope,
+    new: NewMember,
+    user: User,
+    now: time::OffsetDateTime,
+) -> StoreResult<Joined> {
+    let is_member = sqlx::query_scalar!(
+        r#"SELECT EXISTS (SELECT FROM memberships WHERE user_id = $1 AND tenant_id = $2) AS "found!""#,
+        user.id.0,
+        new.tenant.0
+    )
+    .fetch_one(&mut *tx)
+    .await
+    .map_err(database)?;
+    if is_member {
+        return Err(already_member().into());
+    }
+    invitations::replace(&mut tx, &new, user.id, now).await?;
+    let reason = format!("as {}", new.role.as_str());
+    record(&mut tx, scope, now, new.tenant, "member.invite", &user.email, &reason).await?;
+    tx.commit().await.map_err(database)?;
+    Ok(Joined { user, needs_link: true })
+}
+
+pub async fn insert(
     connection: &mut PgConnection,
-    new: &NewMember,
+    tenant: TenantId,
     user: UserId,
+    role: &str,
     now: time::OffsetDateTime,
 ) -> StoreResult<()> {
     let done = sqlx::query!(
         "INSERT INTO memberships (tenant_id, user_id, role, created_at) VALUES ($1, $2, $3, $4)
          ON CONFLICT DO NOTHING",
-        new.tenant.0,
+        tenant.0,
         user.0,
-        new.role.as_str(),
+        role,
         now
     )
     .execute(connection)
     .await
     .map_err(database)?;
     if done.rows_affected() == 0 {
-        let detail = "They are a member already. Nothing was changed; their role can be changed in the list.";
-        return Err(Problem::new(ProblemCode::AlreadyExists, detail).with_field("email", detail).into());
+        return Err(already_member().into());
     }
     Ok(())
+}
+
+fn already_member() -> Problem {
+    let detail = "They are a member already. Nothing was changed; their role can be changed in the list.";
+    Problem::new(ProblemCode::AlreadyExists, detail).with_field("email", detail)
 }
 
 pub async fn is_elsewhere(
@@ -158,8 +198,17 @@ pub async fn change(
     )
     .fetch_optional(&mut *tx)
     .await
-    .map_err(database)?
-    .ok_or_else(|| Problem::not_found("This member"))?;
+    .map_err(database)?;
+    let Some(found) = found else {
+        let asked = invitations::change(&mut tx, tenant, user, role).await?;
+        let (email, before) = asked.ok_or_else(|| Problem::not_found("This member"))?;
+        let (action, reason) = match role {
+            Some(role) => ("member.role", format!("{before} → {}, invited", role.as_str())),
+            None => ("member.remove", format!("was invited as {before}")),
+        };
+        record(&mut tx, scope, now, tenant, action, &email, &reason).await?;
+        return tx.commit().await.map_err(database);
+    };
     let steps_down = found.role == Role::Admin.as_str() && role != Some(Role::Admin);
     if steps_down && !found.others && !even_the_last {
         return Err(last_admin().into());
@@ -196,7 +245,7 @@ pub async fn change(
 fn last_admin() -> Problem {
     let detail = "This is the tenant's last admin. Say that you mean it, or make somebody else an admin first. \
                   Nothing was changed.";
-    Problem::new(ProblemCode::ConfirmationRequired, detail).with_field("even_the_last", detail)
+    Problem::new(ProblemCode::ConfirmationRequired, detail)
 }
 
 /// Changes of one tenant's members come one after the other, so that two last admins cannot both leave.

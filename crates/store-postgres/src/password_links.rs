@@ -5,14 +5,14 @@ use crate::{
     audit::{self, Act},
     convert::moment,
     error::database,
-    members,
+    invitations, members,
     users::UserRecord,
 };
 use leasehold_queue::{
     Actor, Permission, Reach, Scope, StoreResult,
-    people::{LinkOwner, NO_PASSWORD, PasswordLink},
+    people::{NO_PASSWORD, PasswordLink},
 };
-use leasehold_types::{Problem, ProblemCode, UserId, view::User};
+use leasehold_types::{Problem, ProblemCode, UserId, people::LinkOwner, view::User};
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
@@ -53,11 +53,16 @@ pub async fn offer(
 ) -> StoreResult<User> {
     let now = store.now();
     let mut tx = store.work.begin().await.map_err(database)?;
+    let asked = match scope.tenant() {
+        Some(tenant) => invitations::renew(&mut tx, tenant, user, &link).await?,
+        None => false,
+    };
     let found = sqlx::query_as!(
         UserRecord,
         "SELECT id, email, name, password_hash, super_admin, created_at FROM users
          WHERE id = $1 AND disabled_at IS NULL
-           AND ($2::uuid IS NULL OR EXISTS (SELECT FROM memberships WHERE user_id = $1 AND tenant_id = $2))
+           AND ($2::uuid IS NULL OR EXISTS (SELECT FROM memberships WHERE user_id = $1 AND tenant_id = $2)
+                OR EXISTS (SELECT FROM membership_links WHERE user_id = $1 AND tenant_id = $2))
          FOR UPDATE",
         user.0,
         scope.tenant().map(|t| t.0)
@@ -67,14 +72,17 @@ pub async fn offer(
     .map_err(database)?;
     let (user, hash) = found.map(<(User, String)>::from).ok_or_else(|| Problem::not_found("This user"))?;
     if let Some(tenant) = scope.tenant()
+        && !asked
         && (hash != NO_PASSWORD || members::is_elsewhere(&mut tx, user.id, tenant).await?)
     {
         return Err(Problem::not_found("This invitation").into());
     }
-    replace(&mut tx, user.id, &link, now).await?;
+    if !asked {
+        replace(&mut tx, user.id, &link, now).await?;
+    }
     let act = Act {
         tenant: scope.tenant().map(|t| t.0),
-        action: "user.password_link",
+        action: if asked { "member.invite" } else { "user.password_link" },
         object_type: "user",
         object_id: &user.email,
         reason: None,
@@ -96,10 +104,9 @@ pub async fn owner(store: &PostgresStore, token_hash: &str) -> StoreResult<Optio
     .fetch_optional(&store.work)
     .await
     .map_err(database)?;
-    Ok(found.map(|record| {
-        let (user, hash) = <(User, String)>::from(record);
-        LinkOwner { user, invited: hash == NO_PASSWORD }
-    }))
+    let Some(found) = found else { return invitations::owner(store, token_hash).await };
+    let (user, hash) = <(User, String)>::from(found);
+    Ok(Some(LinkOwner { user, invited: hash == NO_PASSWORD, joins: None }))
 }
 
 pub async fn follow(
@@ -154,7 +161,7 @@ pub async fn follow(
     Ok(user)
 }
 
-fn invalid() -> Problem {
+pub fn invalid() -> Problem {
     let detail =
         "This link was used, has expired or was never valid. Ask for a new one; nothing was changed.";
     Problem::new(ProblemCode::SetupLinkInvalid, detail)

@@ -87,8 +87,9 @@ impl Store for PostgresStore {
         token_hash: &str,
         user: NewUser,
         tenant: Option<NewTenant>,
+        origin: Option<String>,
     ) -> StoreResult<(User, Option<Tenant>)> {
-        self.add_first_admin(token_hash, user, tenant).await
+        self.add_first_admin(token_hash, user, tenant, origin).await
     }
 
     async fn credentials(&self, email: &str) -> StoreResult<Option<(User, String)>> {

@@ -8,7 +8,7 @@ use crate::{
     people::{TenantRecord, insert_tenant},
 };
 use leasehold_queue::{
-    Scope, StoreResult,
+    Actor, Permission, Reach, Scope, StoreResult,
     params::{NewTenant, NewUser},
 };
 use leasehold_types::{
@@ -112,6 +112,7 @@ impl PostgresStore {
         token_hash: &str,
         user: NewUser,
         tenant: Option<NewTenant>,
+        origin: Option<String>,
     ) -> StoreResult<(User, Option<Tenant>)> {
         let now = self.now();
         let mut tx = self.work.begin().await.map_err(database)?;
@@ -139,6 +140,20 @@ impl PostgresStore {
             None => None,
         };
         let user = insert_user(&mut tx, user, now).await?;
+        let actor = Actor::User { id: user.id, email: user.email.clone() };
+        let themselves = Scope::new(Reach::All, actor, Permission::Govern).coming_from(origin);
+        let act = |tenant: Option<&Tenant>, action, object_type, object_id| Act {
+            tenant: tenant.map(|t| t.id.0),
+            action,
+            object_type,
+            object_id,
+            reason: Some("by the setup link"),
+        };
+        audit::record(&mut tx, &themselves, now, act(None, "user.create", "user", &user.email)).await?;
+        if let Some(tenant) = &tenant {
+            let made = act(Some(tenant), "tenant.create", "tenant", &tenant.slug);
+            audit::record(&mut tx, &themselves, now, made).await?;
+        }
         tx.commit().await.map_err(database)?;
         Ok((user, tenant))
     }

@@ -5,17 +5,17 @@ use crate::{
     audit::{Deed, audit},
     convert::Table,
     error::Outcome,
-    members, password_links, sessions,
+    invitations, members, password_links, sessions,
 };
 use async_trait::async_trait;
 use leasehold_queue::{
     People, Scope, StoreResult,
     params::SessionRow,
-    people::{EndSessions, Joined, LinkOwner, NO_PASSWORD, NewMember, PasswordLink},
+    people::{EndSessions, Joined, NO_PASSWORD, NewMember, PasswordLink},
 };
 use leasehold_types::{
     Problem, ProblemCode, Role, TenantId, Timestamp, UserId,
-    people::{Account, Member},
+    people::{Account, LinkOwner, Member},
     view::User,
 };
 
@@ -62,6 +62,9 @@ impl People for SqliteStore {
         link: PasswordLink,
     ) -> StoreResult<User> {
         Ok(password_links::offer(self, scope, user, link).await?)
+    }
+    async fn join(&self, scope: &Scope, user: UserId, token_hash: &str) -> StoreResult<TenantId> {
+        Ok(invitations::accept(self, scope, user, token_hash).await?)
     }
     async fn link_owner(&self, token_hash: &str) -> StoreResult<Option<LinkOwner>> {
         Ok(password_links::owner(self, token_hash).await?)
@@ -179,6 +182,8 @@ async fn change_password(
     sqlx::query!("DELETE FROM sessions WHERE user_id = ?1 AND id <> ?2", id, keep_session)
         .execute(&mut *tx)
         .await?;
+    // A link that lies about somewhere must not undo this.
+    password_links::remove(&mut tx, user).await?;
     audit(&mut tx, scope, &[Deed::new(None, "user.password", "user", &email)], now).await?;
     Ok(tx.commit().await?)
 }

@@ -2,7 +2,7 @@
 //! events.
 
 use crate::{convert::to_json, error::Outcome};
-use leasehold_queue::{Actor, Scope};
+use leasehold_queue::Scope;
 use leasehold_types::{TenantId, Timestamp};
 use serde::Serialize;
 use sqlx::SqliteConnection;
@@ -33,10 +33,6 @@ impl Deed {
     }
 }
 
-pub(crate) fn leaves_a_trail(scope: &Scope) -> bool {
-    matches!(scope.actor, Actor::User { .. } | Actor::Key { .. })
-}
-
 /// Writes the deeds, if the actor is one whose deeds are kept.
 pub(crate) async fn audit(
     connection: &mut SqliteConnection,
@@ -44,7 +40,7 @@ pub(crate) async fn audit(
     deeds: &[Deed],
     now: Timestamp,
 ) -> Outcome<()> {
-    if deeds.is_empty() || !leaves_a_trail(scope) {
+    if deeds.is_empty() || !scope.actor.leaves_a_trail() {
         return Ok(());
     }
     let (actor, now, deeds) = (scope.actor.to_string(), now.to_string(), to_json(deeds)?);

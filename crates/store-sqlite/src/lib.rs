@@ -30,6 +30,7 @@ mod error;
 mod figures;
 mod filter;
 mod finish;
+mod invitations;
 mod keys;
 mod kind_counts;
 mod lanes;

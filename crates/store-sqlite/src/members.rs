@@ -5,11 +5,11 @@ use crate::{
     audit::{Deed, audit},
     convert::Table,
     error::Outcome,
-    password_links,
+    invitations, password_links,
     users::{UserRecord, insert_user},
 };
 use leasehold_queue::{
-    Scope,
+    Permission, Scope,
     params::NewUser,
     people::{Joined, NO_PASSWORD, NewMember},
 };
@@ -32,7 +32,8 @@ pub(crate) async fn of_tenant(store: &SqliteStore, scope: &Scope, tenant: Tenant
     )
     .fetch_all(&store.read)
     .await?;
-    rows.into_iter()
+    let members = rows
+        .into_iter()
         .map(|row| {
             Ok(Member {
                 role: MEMBERSHIPS.parse("role", &row.role)?,
@@ -48,7 +49,11 @@ pub(crate) async fn of_tenant(store: &SqliteStore, scope: &Scope, tenant: Tenant
                 },
             })
         })
-        .collect()
+        .collect::<Outcome<Vec<_>>>()?;
+    let mut all = invitations::of_tenant(store, &tenant).await?;
+    all.extend(members);
+    all.sort_by(|a, b| a.user.email.cmp(&b.user.email));
+    Ok(all)
 }
 
 pub(crate) async fn add(store: &SqliteStore, scope: &Scope, new: NewMember) -> Outcome<Joined> {
@@ -69,7 +74,13 @@ pub(crate) async fn add(store: &SqliteStore, scope: &Scope, new: NewMember) -> O
             if needs_link && scope.tenant().is_some() && is_elsewhere(&mut tx, user.id, new.tenant).await? {
                 return Err(still_invited().into());
             }
-            insert(&mut tx, &new, user.id, now).await?;
+            if !needs_link && scope.permission < Permission::Govern {
+                ask(&mut tx, scope, &new, &user, now).await?;
+                tx.commit().await?;
+                return Ok(Joined { user, needs_link: true });
+            }
+            insert(&mut tx, new.tenant, user.id, new.role.as_str(), now).await?;
+            invitations::change(&mut tx, new.tenant, user.id, None).await?;
             Joined { user, needs_link }
         }
         None => {
@@ -93,14 +104,39 @@ pub(crate) async fn add(store: &SqliteStore, scope: &Scope, new: NewMember) -> O
     Ok(joined)
 }
 
-async fn insert(
+/// Who has an account is asked, not taken: see [`invitations`].
+async fn ask(
     connection: &mut SqliteConnection,
+    scope: &Scope,
     new: &NewMember,
-    user: UserId,
+    user: &User,
     now: Timestamp,
 ) -> Outcome<()> {
-    let (tenant, user, now, role) =
-        (new.tenant.to_string(), user.to_string(), now.to_string(), new.role.as_str());
+    let (id, tenant) = (user.id.to_string(), new.tenant.to_string());
+    let is_member = sqlx::query_scalar!(
+        r#"SELECT EXISTS (SELECT 1 FROM memberships WHERE user_id = ?1 AND tenant_id = ?2) AS "found!: i64""#,
+        id,
+        tenant
+    )
+    .fetch_one(&mut *connection)
+    .await?;
+    if is_member != 0 {
+        return Err(already_member().into());
+    }
+    invitations::replace(connection, new, user.id, now).await?;
+    let reason = format!("as {}", new.role.as_str());
+    let deed = Deed::new(Some(new.tenant), "member.invite", "user", &user.email).because(Some(&reason));
+    audit(connection, scope, &[deed], now).await
+}
+
+pub(crate) async fn insert(
+    connection: &mut SqliteConnection,
+    tenant: TenantId,
+    user: UserId,
+    role: &str,
+    now: Timestamp,
+) -> Outcome<()> {
+    let (tenant, user, now) = (tenant.to_string(), user.to_string(), now.to_string());
     let done = sqlx::query!(
         "INSERT INTO memberships (tenant_id, user_id, role, created_at) VALUES (?1, ?2, ?3, ?4)
          ON CONFLICT DO NOTHING",
@@ -112,10 +148,14 @@ async fn insert(
     .execute(connection)
     .await?;
     if done.rows_affected() == 0 {
-        let detail = "They are a member already. Nothing was changed; their role can be changed in the list.";
-        return Err(Problem::new(ProblemCode::AlreadyExists, detail).with_field("email", detail).into());
+        return Err(already_member().into());
     }
     Ok(())
+}
+
+fn already_member() -> Problem {
+    let detail = "They are a member already. Nothing was changed; their role can be changed in the list.";
+    Problem::new(ProblemCode::AlreadyExists, detail).with_field("email", detail)
 }
 
 pub(crate) async fn is_elsewhere(
@@ -163,8 +203,18 @@ pub(crate) async fn change(
         user_text
     )
     .fetch_optional(&mut *tx)
-    .await?
-    .ok_or_else(|| Problem::not_found("This member"))?;
+    .await?;
+    let Some(found) = found else {
+        let asked = invitations::change(&mut tx, tenant, user, role).await?;
+        let (email, before) = asked.ok_or_else(|| Problem::not_found("This member"))?;
+        let (action, reason) = match role {
+            Some(role) => ("member.role", format!("{before} → {}, invited", role.as_str())),
+            None => ("member.remove", format!("was invited as {before}")),
+        };
+        let deed = Deed::new(Some(tenant), action, "user", &email).because(Some(&reason));
+        audit(&mut tx, scope, &[deed], now).await?;
+        return Ok(tx.commit().await?);
+    };
     let steps_down = found.role == Role::Admin.as_str() && role != Some(Role::Admin);
     if steps_down && found.others == 0 && !even_the_last {
         return Err(last_admin().into());
@@ -204,7 +254,7 @@ pub(crate) async fn change(
 fn last_admin() -> Problem {
     let detail = "This is the tenant's last admin. Say that you mean it, or make somebody else an admin first. \
                   Nothing was changed.";
-    Problem::new(ProblemCode::ConfirmationRequired, detail).with_field("even_the_last", detail)
+    Problem::new(ProblemCode::ConfirmationRequired, detail)
 }
 
 async fn check_tenant(connection: &mut SqliteConnection, scope: &Scope, tenant: TenantId) -> Outcome<()> {

@@ -4,14 +4,14 @@ use crate::{
     SqliteStore,
     audit::{Deed, audit},
     error::Outcome,
-    members,
+    invitations, members,
     users::UserRecord,
 };
 use leasehold_queue::{
     Actor, Permission, Reach, Scope,
-    people::{LinkOwner, NO_PASSWORD, PasswordLink},
+    people::{NO_PASSWORD, PasswordLink},
 };
-use leasehold_types::{Problem, ProblemCode, Timestamp, UserId, view::User};
+use leasehold_types::{Problem, ProblemCode, Timestamp, UserId, people::LinkOwner, view::User};
 use sqlx::SqliteConnection;
 
 /// Only the newest link of a user works.
@@ -50,11 +50,16 @@ pub(crate) async fn offer(
     let mut tx = store.begin().await?;
     let now = store.clock.now();
     let (id, only) = (user.to_string(), scope.tenant().map(|id| id.to_string()));
+    let asked = match scope.tenant() {
+        Some(tenant) => invitations::renew(&mut tx, tenant, user, &link).await?,
+        None => false,
+    };
     let found = sqlx::query_as!(
         UserRecord,
         "SELECT id, email, name, password_hash, super_admin, created_at FROM users
          WHERE id = ?1 AND disabled_at IS NULL
-           AND (?2 IS NULL OR EXISTS (SELECT 1 FROM memberships WHERE user_id = ?1 AND tenant_id = ?2))",
+           AND (?2 IS NULL OR EXISTS (SELECT 1 FROM memberships WHERE user_id = ?1 AND tenant_id = ?2)
+                OR EXISTS (SELECT 1 FROM membership_links WHERE user_id = ?1 AND tenant_id = ?2))",
         id,
         only
     )
@@ -62,12 +67,16 @@ pub(crate) async fn offer(
     .await?;
     let (user, hash) = <(User, String)>::try_from(found.ok_or_else(|| Problem::not_found("This user"))?)?;
     if let Some(tenant) = scope.tenant()
+        && !asked
         && (hash != NO_PASSWORD || members::is_elsewhere(&mut tx, user.id, tenant).await?)
     {
         return Err(Problem::not_found("This invitation").into());
     }
-    replace(&mut tx, user.id, &link, now).await?;
-    let deed = Deed::new(scope.tenant(), "user.password_link", "user", &user.email);
+    if !asked {
+        replace(&mut tx, user.id, &link, now).await?;
+    }
+    let action = if asked { "member.invite" } else { "user.password_link" };
+    let deed = Deed::new(scope.tenant(), action, "user", &user.email);
     audit(&mut tx, scope, &[deed], now).await?;
     tx.commit().await?;
     Ok(user)
@@ -85,9 +94,9 @@ pub(crate) async fn owner(store: &SqliteStore, token_hash: &str) -> Outcome<Opti
     )
     .fetch_optional(&store.read)
     .await?;
-    let Some(found) = found else { return Ok(None) };
+    let Some(found) = found else { return invitations::owner(store, token_hash).await };
     let (user, hash) = <(User, String)>::try_from(found)?;
-    Ok(Some(LinkOwner { user, invited: hash == NO_PASSWORD }))
+    Ok(Some(LinkOwner { user, invited: hash == NO_PASSWORD, joins: None }))
 }
 
 pub(crate) async fn follow(
@@ -137,7 +146,7 @@ pub(crate) async fn follow(
     Ok(user)
 }
 
-fn invalid() -> Problem {
+pub(crate) fn invalid() -> Problem {
     let detail =
         "This link was used, has expired or was never valid. Ask for a new one; nothing was changed.";
     Problem::new(ProblemCode::SetupLinkInvalid, detail)

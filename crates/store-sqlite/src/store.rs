@@ -78,8 +78,9 @@ impl Store for SqliteStore {
         token_hash: &str,
         user: NewUser,
         tenant: Option<NewTenant>,
+        origin: Option<String>,
     ) -> StoreResult<(User, Option<Tenant>)> {
-        Ok(users::create_first_admin(self, token_hash, user, tenant).await?)
+        Ok(users::create_first_admin(self, token_hash, user, tenant, origin).await?)
     }
     async fn credentials(&self, email: &str) -> StoreResult<Option<(User, String)>> {
         Ok(users::credentials(self, email).await?)

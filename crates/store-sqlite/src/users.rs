@@ -8,7 +8,7 @@ use crate::{
     people::{TenantRecord, insert_tenant, no_such_tenant},
 };
 use leasehold_queue::{
-    Scope,
+    Actor, Permission, Reach, Scope,
     params::{NewTenant, NewUser},
 };
 use leasehold_types::{
@@ -108,6 +108,7 @@ pub(crate) async fn create_first_admin(
     token_hash: &str,
     new: NewUser,
     tenant: Option<NewTenant>,
+    origin: Option<String>,
 ) -> Outcome<(User, Option<Tenant>)> {
     let mut tx = store.begin().await?;
     let now = store.clock.now();
@@ -132,6 +133,14 @@ pub(crate) async fn create_first_admin(
         Some(tenant) => Some(insert_tenant(&mut tx, tenant, now).await?),
         None => None,
     };
+    let actor = Actor::User { id: user.id, email: user.email.clone() };
+    let themselves = Scope::new(Reach::All, actor, Permission::Govern).coming_from(origin);
+    let why = Some("by the setup link");
+    let made = Deed::new(None, "user.create", "user", &user.email).because(why);
+    let house =
+        tenant.as_ref().map(|t| Deed::new(Some(t.id), "tenant.create", "tenant", &t.slug).because(why));
+    let deeds: Vec<_> = [Some(made), house].into_iter().flatten().collect();
+    audit(&mut tx, &themselves, &deeds, now).await?;
     tx.commit().await?;
     Ok((user, tenant))
 }

@@ -9,7 +9,7 @@ pub struct Member {
     pub user: User,
     pub role: Role,
     pub joined_at: Timestamp,
-    /// Has an account, but has not chosen a password yet.
+    /// Has not come in yet: no password is chosen, or the invitation not followed.
     pub invited: bool,
     pub disabled_at: Option<Timestamp>,
 }
@@ -23,6 +23,23 @@ pub struct Account {
     pub disabled_at: Option<Timestamp>,
     /// The slugs of the tenants they are a member of, by name.
     pub tenants: Vec<String>,
+}
+
+/// Whose link it is.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct LinkOwner {
+    pub user: User,
+    /// For the first password, not for another.
+    pub invited: bool,
+    /// For joining a tenant with the password they have.
+    pub joins: Option<Joining>,
+}
+
+/// What an invitation leads to.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Joining {
+    pub tenant_name: String,
+    pub role: Role,
 }
 
 /// A browser somebody is signed in with.

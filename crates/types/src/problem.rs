@@ -92,6 +92,14 @@ impl Problem {
         Self::new(ProblemCode::NotFound, format!("{what} does not exist, or you may not see it."))
     }
 
+    pub fn too_many_attempts(seconds: u32) -> Self {
+        let minutes = seconds.div_ceil(60).max(1);
+        let unit = if minutes == 1 { "minute" } else { "minutes" };
+        let wait = if seconds < 60 { "a few seconds".to_owned() } else { format!("{minutes} {unit}") };
+        let detail = format!("Too many attempts. Please try again in {wait}.");
+        Self::new(ProblemCode::TooManyAttempts, detail).retry_after(seconds)
+    }
+
     #[must_use]
     pub fn with_field(mut self, field: impl Into<String>, message: impl Into<String>) -> Self {
         self.errors.push(FieldError { field: field.into(), message: message.into() });

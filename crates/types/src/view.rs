@@ -44,6 +44,8 @@ pub struct JobDetail {
     pub stages: Vec<Stage>,
     pub payload: Value,
     pub result: Option<Value>,
+    /// What its caller wants to find with it again.
+    pub metadata: Value,
     pub requested_by: String,
     pub source_ref: Option<String>,
     pub trace_id: String,
@@ -54,6 +56,8 @@ pub struct JobDetail {
     pub parent: Option<JobLink>,
     pub children: Vec<JobLink>,
     pub queued_at: Timestamp,
+    pub updated_at: Timestamp,
+    pub cancelled_at: Option<Timestamp>,
     pub leased_until: Option<Timestamp>,
     pub error_class: Option<String>,
     pub error_message: Option<String>,

@@ -21,6 +21,8 @@ const PRUNE_EVERY: Duration = Duration::from_secs(3_600);
 const PATIENCE: Duration = Duration::from_secs(60);
 const RECLAIM_BATCH: u32 = 500;
 const UNITS_BATCH: u32 = 5_000;
+const EVENT_BATCH: u32 = 5_000;
+const EVENT_ROUNDS: usize = 400;
 /// So many full batches in a row; then the others get a turn.
 const RECLAIM_ROUNDS: usize = 20;
 
@@ -38,6 +40,7 @@ pub async fn watchdog(engine: Arc<Engine>, shutdown: CancellationToken) {
                 engine.fire_due_triggers(&holder).await.map(drop)
             }),
             every(PRUNE_EVERY, "forgetting old firings", || forget_firings(&engine)),
+            every(PRUNE_EVERY, "forgetting old events", || forget_events(&engine)),
             every(FOLD_EVERY, "folding counters", || store.fold_counters()),
             every(CHAIN_EVERY, "chaining the audit log", || chain_audit(&engine)),
             every(PING_EVERY, "asking the database's time", || store.ping()),
@@ -62,6 +65,20 @@ async fn reclaim(engine: &Engine) -> StoreResult<()> {
             tracing::warn!(job = job.number, worker = %job.worker_id, status = %job.status, "taken back from a lost worker");
         }
         if lost.len() < RECLAIM_BATCH as usize {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Only so many in one go: the rest waits for the next hour, or another process.
+async fn forget_events(engine: &Engine) -> StoreResult<()> {
+    let kept = engine.config().events_kept;
+    if kept.is_zero() {
+        return Ok(());
+    }
+    for _ in 0..EVENT_ROUNDS {
+        if engine.store().prune_events(kept, EVENT_BATCH).await? < u64::from(EVENT_BATCH) {
             break;
         }
     }

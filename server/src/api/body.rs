@@ -79,6 +79,17 @@ impl<S: Send + Sync> FromRequestParts<S> for JobPath {
     }
 }
 
+/// `{id}` of something else. What is no text names nothing.
+pub struct NamePath(pub String);
+
+impl<S: Send + Sync> FromRequestParts<S> for NamePath {
+    type Rejection = Refusal;
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
+        let named = Path::<String>::from_request_parts(parts, state).await.ok();
+        named.map(|Path(name)| Self(name)).ok_or_else(|| Problem::not_found("This address").into())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,6 +1,7 @@
 //! Jobs: enqueue, find, look at, stop, repeat.
 
 mod asking;
+mod bulk;
 mod caller;
 mod closer;
 mod counts;
@@ -10,7 +11,7 @@ mod telling;
 
 use super::{Answer, Api, Body, JobPath, Pairs, Refusal, openapi::guarded};
 use crate::auth::api_key::{Entered, KeyScope};
-use asking::{BulkBody, CancelBody, NewJobBody};
+use asking::{CancelBody, NewJobBody};
 use axum::{
     Json,
     extract::State,
@@ -23,7 +24,7 @@ use leasehold_queue::{Engine, Scope};
 use leasehold_types::{JobRef, Problem};
 use listing::ListParams;
 pub use telling::JobView;
-use telling::{Cancelled, EnqueuedMany, EnqueuedOne, JobsView, Retried};
+use telling::{Cancelled, EnqueuedOne, JobsView, Retried};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 pub fn routes(api: &Api) -> OpenApiRouter {
@@ -39,7 +40,7 @@ pub fn routes(api: &Api) -> OpenApiRouter {
         .routes(routes!(files::list));
     let writing = OpenApiRouter::new()
         .routes(routes!(enqueue))
-        .routes(routes!(enqueue_many))
+        .routes(routes!(bulk::enqueue_many))
         .routes(routes!(cancel))
         .routes(routes!(retry))
         .routes(routes!(files::add));
@@ -84,37 +85,6 @@ async fn enqueue(
     let made = api.engine.enqueue(&scope, tenant, request).await.map_err(asking::in_dots)?;
     let status = if made.is_new() { StatusCode::CREATED } else { StatusCode::OK };
     Ok(located(status, made.job.id, EnqueuedOne::new(tenant, &made)))
-}
-
-/// Enqueue many jobs
-///
-/// In one transaction. What is wrong with one keeps all of them out, and every mistake is named by its place
-/// (`jobs[3].payload.rows`). Keys and limits, which depend on other jobs, are answered one by one, in order.
-#[utoipa::path(
-    post, path = "/jobs/bulk", tag = "jobs", request_body = BulkBody,
-    params(("X-Tenant" = Option<String>, Header, description = "The tenant's slug, for keys of the installation")),
-    responses(
-        (status = 201, description = "At least one new job", body = EnqueuedMany),
-        (status = 200, description = "No new job", body = EnqueuedMany),
-        Refusal
-    )
-)]
-async fn enqueue_many(
-    State(api): State<Api>,
-    Entered(scope): Entered,
-    caller: Caller,
-    Body(body): Body<BulkBody>,
-) -> Result<(StatusCode, Json<EnqueuedMany>), Refusal> {
-    let tenant = one_tenant(&scope)?;
-    let mut parents = Vec::new();
-    for job in body.parents()? {
-        parents.push(parent_of(&api.engine, &scope, job).await?);
-    }
-    let requests = body.requests(&*api.engine.definitions().await?, parents, &caller)?;
-    let made = api.engine.enqueue_together(&scope, tenant, requests).await.map_err(asking::in_dots)?;
-    let answer = EnqueuedMany::new(tenant, made);
-    let status = if answer.created > 0 { StatusCode::CREATED } else { StatusCode::OK };
-    Ok((status, Json(answer)))
 }
 
 async fn parent_of(engine: &Engine, scope: &Scope, parent: Option<JobRef>) -> Result<Option<i64>, Problem> {

@@ -18,7 +18,7 @@ use axum::{
     Json, Router,
     response::{IntoResponse, Response},
 };
-use body::{Body, JobPath, Query};
+use body::{Body, JobPath, NamePath, Query};
 use leasehold_queue::Engine;
 use leasehold_types::{Problem, ProblemCode};
 use pairs::Pairs;

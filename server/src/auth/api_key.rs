@@ -12,7 +12,7 @@ use axum::{
     response::Response,
 };
 use clap::ValueEnum;
-use leasehold_app::ssr::origin_of;
+use leasehold_app::ssr::{origin_of, request_id_of};
 use leasehold_queue::{Actor, Engine, Permission, Reach, Scope, remote::USE_NOTED_EVERY};
 use leasehold_types::{Problem, ProblemCode, view::ApiKey};
 use std::sync::Arc;
@@ -114,7 +114,9 @@ async fn admit(entrance: &Entrance, headers: &HeaderMap, origin: Option<String>)
     let permission = held.iter().map(|scope| scope.permission(of_installation)).max();
     let reach = key.tenant_id.map_or(Reach::All, Reach::Tenant);
     let actor = Actor::Key { id: key.id, prefix: key.prefix };
-    let scope = Scope::new(reach, actor, permission.unwrap_or(Permission::Work)).coming_from(origin);
+    let scope = Scope::new(reach, actor, permission.unwrap_or(Permission::Work))
+        .coming_from(origin)
+        .in_request(request_id_of(headers));
     let scope = engine.confine(scope);
     within_asked_tenant(engine, scope, headers).await
 }
@@ -153,7 +155,7 @@ fn missing() -> Problem {
 }
 
 /// The same answer for every key that does not work: a stranger learns nothing.
-fn unknown() -> Problem {
+pub fn unknown() -> Problem {
     let detail = "This key is not known, has expired or was revoked. Nothing was changed.";
     Problem::new(ProblemCode::Unauthenticated, detail)
 }

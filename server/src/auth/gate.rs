@@ -7,10 +7,11 @@ use leasehold_app::ssr::{ChosenPassword, Gate, Invited, PasswordChange, SetupFor
 use leasehold_queue::{
     Engine, Scope,
     engine::{KeyRequest, SetupRequest, checked_text, normalise_email},
-    people::{LinkOwner, NO_PASSWORD},
+    people::NO_PASSWORD,
 };
 use leasehold_types::{
     Problem, ProblemCode, Role, TenantId, UserId,
+    people::LinkOwner,
     view::{ApiKey, Tenant, User},
 };
 use std::{net::IpAddr, sync::Arc, time::Duration};
@@ -87,6 +88,7 @@ impl Gate for PasswordGate {
             name: form.name,
             password_hash,
             tenant_name: form.tenant_name,
+            origin: form.origin,
         };
         self.engine.set_up(request).await
     }
@@ -119,6 +121,12 @@ impl Gate for PasswordGate {
             let detail = "This link was used, has expired or was replaced by a newer one. Ask for a new one.";
             Problem::new(ProblemCode::SetupLinkInvalid, detail)
         })
+    }
+
+    async fn join(&self, scope: &Scope, user: UserId, token: &str) -> Result<Tenant, Problem> {
+        let tenant = self.engine.store().join(scope, user, &secret::sha256_hex(token)).await?;
+        let found = self.engine.store().tenant(scope, tenant).await?;
+        found.ok_or_else(|| Problem::not_found("This tenant"))
     }
 
     async fn choose_password(&self, form: ChosenPassword, origin: Option<String>) -> Result<User, Problem> {
@@ -176,11 +184,7 @@ fn network(address: IpAddr) -> String {
 }
 
 fn too_many(wait: Duration) -> Problem {
-    let minutes = wait.as_secs().div_ceil(60).max(1);
-    let unit = if minutes == 1 { "minute" } else { "minutes" };
-    let detail = format!("Too many attempts. Please try again in {minutes} {unit}.");
-    let seconds = u32::try_from(wait.as_secs().max(1)).unwrap_or(u32::MAX);
-    Problem::new(ProblemCode::TooManyAttempts, detail).retry_after(seconds)
+    Problem::too_many_attempts(u32::try_from(wait.as_secs().max(1)).unwrap_or(u32::MAX))
 }
 
 #[cfg(test)]

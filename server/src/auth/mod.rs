@@ -1,6 +1,7 @@
 //! Who is asking: passwords, sessions, the setup link, and the checks in front of every page.
 
 pub mod api_key;
+mod argon;
 mod gate;
 pub mod middleware;
 pub mod new_secrets;

@@ -15,6 +15,8 @@ use tower_sessions::{
 };
 
 pub const IDLE: Duration = Duration::from_secs(12 * 3_600);
+/// Nobody has signed in: it only carries a message to the next page.
+const ANONYMOUS: Duration = Duration::from_secs(600);
 const ABSOLUTE: Duration = Duration::from_secs(7 * 86_400);
 /// Who signed in and when; kept by this store alone.
 const SIGNED_IN: &str = "signed_in";
@@ -67,8 +69,10 @@ fn row(record: &Record, now: Timestamp) -> Result<SessionRow> {
     let Value::Object(mut data) = data else { return Err(Error::Encode("not a map".into())) };
     let user_id = data.get(SESSION_USER).and_then(Value::as_str).and_then(|id| id.parse::<UserId>().ok());
     let idle_end = now.plus(IDLE);
-    let expires_at =
-        user_id.map_or(idle_end, |user| idle_end.min(signed_in_at(&mut data, user, now).plus(ABSOLUTE)));
+    let expires_at = match user_id {
+        Some(user) => idle_end.min(signed_in_at(&mut data, user, now).plus(ABSOLUTE)),
+        None => now.plus(ANONYMOUS),
+    };
     Ok(SessionRow { id_hash: id_hash(&record.id), user_id, data: Value::Object(data), expires_at })
 }
 
@@ -117,5 +121,10 @@ mod tests {
         let stored = row(&record(json!({})), Timestamp::from_secs(0)).unwrap();
         assert_eq!(stored.id_hash.len(), 64);
         assert!(!stored.id_hash.contains(&Id(7).to_string()));
+        assert_eq!(
+            stored.expires_at,
+            Timestamp::from_secs(0).plus(ANONYMOUS),
+            "strangers leave little behind"
+        );
     }
 }

@@ -1,9 +1,8 @@
 //! `leasehold audit list` and `verify`.
 
-use super::Out;
+use super::{Out, terminal};
 use crate::{config::Config, store};
 use clap::Subcommand;
-use leasehold_queue::Scope;
 use leasehold_types::{
     PageRequest, Problem, ProblemCode,
     people::{AuditEntry, AuditFilter},
@@ -36,7 +35,7 @@ pub enum Audit {
 impl Audit {
     pub async fn run(self, config: Config, out: Out) -> Result<(), Problem> {
         let engine = store::engine(&config).await?;
-        let scope = Scope::system("cli");
+        let scope = terminal();
         match self {
             Self::List { tenant, actor, action, before, limit } => {
                 let scope = match tenant {

@@ -1,10 +1,10 @@
 //! `leasehold definition add` and `list`: kinds of job that are run over HTTP. Those of commands come from
 //! `commands.toml` by themselves.
 
-use super::{Out, failed};
+use super::{Out, failed, terminal};
 use crate::{config::Config, store};
 use clap::{Args, Subcommand};
-use leasehold_queue::{Scope, params::NewDefinition};
+use leasehold_queue::params::NewDefinition;
 use leasehold_types::{DefinitionLimits, Problem, view::RetryPolicy};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -42,7 +42,7 @@ impl Kind {
         let engine = store::engine(&config).await?;
         match self {
             Self::Add(add) => {
-                let made = engine.create_definition(&Scope::system("cli"), add.definition()?, true).await?;
+                let made = engine.create_definition(&terminal(), add.definition()?, true).await?;
                 out.say(
                     &format!("Workers over HTTP may run {}/{} now.", made.domain, made.key),
                     &json!(made),

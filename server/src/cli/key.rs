@@ -1,7 +1,7 @@
 //! `leasehold key add`, `list` and `revoke`: API keys, `lh_<prefix>_<secret>`. The secret is shown once; its SHA-256
 //! is stored.
 
-use super::Out;
+use super::{Out, terminal};
 use crate::{
     auth::{api_key::KeyScope, new_secrets},
     config::Config,
@@ -47,7 +47,7 @@ pub enum Key {
 
 impl Key {
     pub async fn run(self, config: Config, out: Out) -> Result<(), Problem> {
-        let scope = Scope::system("cli");
+        let scope = terminal();
         let engine = store::engine(&config).await?;
         match self {
             Self::Add { tenant, installation: _, name, scopes, expires_days } => {

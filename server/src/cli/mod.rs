@@ -19,6 +19,7 @@ mod worker;
 
 use crate::{config, config::Config, problem};
 use clap::{Parser, Subcommand};
+use leasehold_queue::Scope;
 use leasehold_types::{Problem, ProblemCode};
 use serde_json::Value;
 use std::{
@@ -208,6 +209,10 @@ impl Out {
         let _ = stdout.flush();
     }
 
+    pub fn is_json(self) -> bool {
+        self.json
+    }
+
     pub(super) fn fail(self, problem: &Problem) {
         let mut stderr = std::io::stderr().lock();
         let _ = if self.json {
@@ -216,6 +221,13 @@ impl Out {
             writeln!(stderr, "leasehold: {}", problem.detail)
         };
     }
+}
+
+/// Whoever may use the database itself, by their name on this machine: what they change is in the audit log too.
+fn terminal() -> Scope {
+    let id = nix::unistd::Uid::current();
+    let user = nix::unistd::User::from_uid(id).ok().flatten();
+    Scope::terminal(user.map_or_else(|| id.to_string(), |user| user.name))
 }
 
 /// Something this machine did not let us do.

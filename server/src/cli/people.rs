@@ -1,6 +1,6 @@
 //! `leasehold tenant add`, `leasehold tenant limit` and `leasehold user add`.
 
-use super::{Out, failed};
+use super::{Out, failed, terminal};
 use crate::{
     auth::{new_secrets, password},
     config::Config,
@@ -64,7 +64,7 @@ impl Limits {
 impl Tenant {
     pub async fn run(self, config: Config, out: Out) -> Result<(), Problem> {
         let engine = store::engine(&config).await?;
-        let scope = Scope::system("cli");
+        let scope = terminal();
         match self {
             Self::Add { name, slug } => {
                 let tenant = engine.create_tenant(&scope, &name, slug.as_deref()).await?;
@@ -117,9 +117,9 @@ pub enum User {
         /// The tenant's slug; needed unless the role is super_admin.
         #[arg(long, value_name = "SLUG", required_if_eq_any([("role", "admin"), ("role", "viewer")]))]
         tenant: Option<String>,
-        /// Read the password from standard input: its first line. (A password among the arguments could be
-        /// seen by everyone on this machine.)
-        #[arg(long, required = true)]
+        /// Read the password from standard input: its first line. Without this it is asked for on the terminal.
+        /// (A password among the arguments could be seen by everyone on this machine.)
+        #[arg(long)]
         password_stdin: bool,
     },
     /// Let somebody into a tenant; who has no account yet gets a link to choose a password.
@@ -151,12 +151,13 @@ pub enum MemberRole {
 
 impl User {
     pub async fn run(self, config: Config, out: Out) -> Result<(), Problem> {
-        let scope = Scope::system("cli");
+        let scope = terminal();
         let engine = store::engine(&config).await?;
         match self {
-            Self::Add { email, role, tenant, password_stdin: _ } => {
+            Self::Add { email, role, tenant, password_stdin } => {
                 let membership = membership(&engine, &scope, role, tenant.as_deref()).await?;
-                let password_hash = password::hash(&first_line()?).await?;
+                let chosen = if password_stdin { first_line()? } else { typed_twice()? };
+                let password_hash = password::hash(&chosen).await?;
                 let super_admin = role == UserRole::SuperAdmin;
                 let user = engine.create_user(&scope, &email, password_hash, super_admin, membership).await?;
                 out.say(&format!("{} may sign in now.", user.email), &json!(user));
@@ -232,6 +233,22 @@ async fn membership(
     };
     let tenant = engine.tenant(scope, tenant.unwrap_or_default()).await?;
     Ok(Some((tenant.id, role)))
+}
+
+/// Not shown while it is typed.
+fn typed_twice() -> Result<String, Problem> {
+    let ask = |what: &str| {
+        rpassword::prompt_password(what).map_err(|_| {
+            let message = "There is no terminal to ask for the password on; use --password-stdin.";
+            Problem::invalid("password", message)
+        })
+    };
+    let chosen = ask("Password: ")?;
+    password::check(&chosen)?;
+    if ask("The same again: ")? != chosen {
+        return Err(Problem::invalid("password", "The two are not the same. Nothing was changed."));
+    }
+    Ok(chosen)
 }
 
 fn first_line() -> Result<String, Problem> {

@@ -1,9 +1,8 @@
 //! `leasehold provider`: whom composite jobs may call, as the database knows it.
 
-use super::Out;
+use super::{Out, terminal};
 use crate::{config::Config, store};
 use clap::Subcommand;
-use leasehold_queue::Scope;
 use leasehold_types::{Problem, unit::ProviderView};
 use serde_json::json;
 
@@ -19,7 +18,7 @@ pub enum Provider {
 
 impl Provider {
     pub async fn run(self, config: Config, out: Out) -> Result<(), Problem> {
-        let (engine, scope) = (store::engine(&config).await?, Scope::system("cli"));
+        let (engine, scope) = (store::engine(&config).await?, terminal());
         match &self {
             Self::List => {}
             Self::On { name } => engine.set_provider_active(&scope, name, true).await?,

@@ -66,6 +66,7 @@ impl Serve {
             ending: ending.clone(),
             report: config.report.clone(),
             metrics: metrics.clone(),
+            streams: config.streams,
         };
         let closing = CancellationToken::new();
         let server =

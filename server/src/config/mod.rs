@@ -9,6 +9,7 @@ mod sources;
 #[cfg(test)]
 mod tests;
 
+use crate::sse::StreamLimits;
 use leasehold_queue::{
     EngineConfig,
     allow::AllowList,
@@ -41,6 +42,7 @@ pub struct Config {
     pub trust_forwarded: bool,
     pub log_json: bool,
     pub metrics: MetricsConfig,
+    pub streams: StreamLimits,
     /// Said once the log is there.
     pub warnings: Vec<String>,
     /// Every setting as it is in effect, for those who run the installation.
@@ -87,6 +89,9 @@ impl Config {
             secrets: secrets(sources)?,
             domains: domains(sources)?,
             archive_before_delete: sources.switch("JOBS_ARCHIVE_BEFORE_DELETE", false)?,
+            events_kept: Duration::from_secs(
+                sources.parsed::<u32>("JOBS_EVENTS_RETENTION_HOURS", 168)?.into(),
+            ) * 3_600,
             idempotency_ttl: sources.seconds("JOBS_IDEMPOTENCY_TTL_SECONDS", 86_400)?,
             ..EngineConfig::default()
         };
@@ -119,6 +124,11 @@ impl Config {
             trust_forwarded: sources.switch("JOBS_TRUST_FORWARDED", false)?,
             log_json: sources.switch("JOBS_LOG_JSON", false)?,
             metrics: metrics::metrics(sources)?,
+            streams: StreamLimits {
+                per_process: sources.parsed("JOBS_SSE_MAX_STREAMS", 2_000)?,
+                per_tenant: sources.parsed("JOBS_SSE_MAX_STREAMS_PER_TENANT", 1_000)?,
+                per_session: sources.parsed("JOBS_SSE_MAX_STREAMS_PER_SESSION", 20)?,
+            },
             warnings: report.warnings.clone(),
             report: Arc::new(report),
         })

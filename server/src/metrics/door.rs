@@ -12,12 +12,12 @@ use crate::{
 };
 use axum::{
     extract::{ConnectInfo, FromRequestParts, Request, State},
-    http::{HeaderMap, Uri, header, request::Parts},
+    http::{HeaderMap, Uri, Version, header, request::Parts},
     middleware::Next,
     response::Response,
 };
 use leasehold_queue::Scope;
-use leasehold_types::{Problem, TenantId};
+use leasehold_types::{Problem, ProblemCode, TenantId};
 use std::net::{IpAddr, SocketAddr};
 
 /// What a proxy adds. One on this machine speaks for somebody who is not.
@@ -28,12 +28,18 @@ pub async fn enter(State(exposed): State<Exposed>, mut request: Request, next: N
     let shows_a_key = headers.contains_key("x-api-key") || headers.contains_key(header::AUTHORIZATION);
     let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip());
     let rule = exposed.metrics.config.anonymous;
-    if !shows_a_key && is_open_to(rule, peer, request.uri(), headers) {
+    let direct = rule != Anonymous::Loopback || is_direct(request.version());
+    if !shows_a_key && direct && is_open_to(rule, peer, request.uri(), headers) {
         request.extensions_mut().insert(Scope::system("metrics"));
         return next.run(request).await;
     }
     let entrance = Entrance { engine: exposed.engine.clone(), needs: KeyScope::Read };
     api_key::enter(State(entrance), request, next).await
+}
+
+/// A proxy that was told nothing speaks HTTP/1.0 and adds no header, under the name it reaches us by.
+fn is_direct(version: Version) -> bool {
+    version >= Version::HTTP_11
 }
 
 fn is_open_to(rule: Anonymous, peer: Option<IpAddr>, uri: &Uri, headers: &HeaderMap) -> bool {
@@ -55,10 +61,14 @@ pub struct Reader(pub Option<TenantId>);
 impl<S: Sync> FromRequestParts<S> for Reader {
     type Rejection = Response;
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Response> {
-        let scope = parts.extensions.get::<Scope>();
-        scope
-            .map(|scope| Self(scope.tenant()))
-            .ok_or_else(|| problem::respond(&Problem::not_found("This address")))
+        let Some(scope) = parts.extensions.get::<Scope>() else {
+            return Err(problem::respond(&Problem::not_found("This address")));
+        };
+        if scope.domains.is_some() {
+            let detail = "The figures are of all domains; a key that is kept to some cannot read them.";
+            return Err(problem::respond(&Problem::new(ProblemCode::Forbidden, detail)));
+        }
+        Ok(Self(scope.tenant()))
     }
 }
 

@@ -7,12 +7,23 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-const PER_PROCESS: usize = 2_000;
-const PER_TENANT: usize = 1_000;
-const PER_HOLDER: usize = 20;
+/// The most streams that may be open.
+#[derive(Clone, Copy, Debug)]
+pub struct StreamLimits {
+    pub per_process: usize,
+    pub per_tenant: usize,
+    pub per_session: usize,
+}
+
+impl Default for StreamLimits {
+    fn default() -> Self {
+        Self { per_process: 2_000, per_tenant: 1_000, per_session: 20 }
+    }
+}
 
 #[derive(Default)]
 pub struct Limits {
+    most: StreamLimits,
     open: Mutex<Open>,
 }
 
@@ -20,26 +31,42 @@ pub struct Limits {
 struct Open {
     all: usize,
     by_tenant: HashMap<TenantId, usize>,
-    by_holder: HashMap<String, usize>,
+    by_holder: HashMap<Holder, usize>,
+}
+
+/// Whose places are counted together.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Holder {
+    Session(String),
+    Key(String),
 }
 
 impl Limits {
-    /// A place for one more stream, until it is dropped. A holder is a session or a key; one that reaches every
-    /// tenant counts for none.
-    pub fn enter(self: &Arc<Self>, holder: &str, tenant: Option<TenantId>) -> Result<Place, Problem> {
+    pub fn new(most: StreamLimits) -> Self {
+        Self { most, open: Mutex::default() }
+    }
+
+    /// A place for one more stream, until it is dropped. A session is one person's; a key may be a whole fleet's and
+    /// has as many places as a tenant. Who reaches every tenant counts for none.
+    pub fn enter(self: &Arc<Self>, holder: &Holder, tenant: Option<TenantId>) -> Result<Place, Problem> {
         let mut open = self.open();
         let own = open.by_holder.get(holder).copied().unwrap_or_default();
         let theirs = tenant.and_then(|id| open.by_tenant.get(&id).copied()).unwrap_or_default();
-        if open.all >= PER_PROCESS || theirs >= PER_TENANT || own >= PER_HOLDER {
+        let StreamLimits { per_process, per_tenant, per_session } = self.most;
+        let most_own = match holder {
+            Holder::Session(_) => per_session,
+            Holder::Key(_) => per_tenant,
+        };
+        if open.all >= per_process || theirs >= per_tenant || own >= most_own {
             let detail = "Too many live streams are open. Close one, or read again later.";
             return Err(Problem::new(ProblemCode::QuotaExceeded, detail).retry_after(30));
         }
         open.all += 1;
-        open.by_holder.insert(holder.to_owned(), own + 1);
+        open.by_holder.insert(holder.clone(), own + 1);
         if let Some(id) = tenant {
             open.by_tenant.insert(id, theirs + 1);
         }
-        Ok(Place { limits: self.clone(), holder: holder.to_owned(), tenant })
+        Ok(Place { limits: self.clone(), holder: holder.clone(), tenant })
     }
 
     fn leave(&self, place: &Place) {
@@ -67,7 +94,7 @@ fn one_less<K: Hash + Eq>(counts: &mut HashMap<K, usize>, key: &K) {
 
 pub struct Place {
     limits: Arc<Limits>,
-    holder: String,
+    holder: Holder,
     tenant: Option<TenantId>,
 }
 
@@ -82,35 +109,45 @@ mod tests {
     use super::*;
     use uuid::Uuid;
 
+    const MOST: StreamLimits = StreamLimits { per_process: 30, per_tenant: 10, per_session: 3 };
+
+    fn session(name: impl ToString) -> Holder {
+        Holder::Session(name.to_string())
+    }
+
+    fn refused(limits: &Arc<Limits>, holder: &Holder, tenant: Option<TenantId>) -> bool {
+        limits.enter(holder, tenant).is_err_and(|problem| problem.code == ProblemCode::QuotaExceeded)
+    }
+
     #[test]
     fn one_session_cannot_take_all_places_and_gives_them_back() {
-        let limits = Arc::new(Limits::default());
-        let places: Vec<_> = (0..PER_HOLDER).map(|_| limits.enter("a", None).ok().unwrap()).collect();
-        assert_eq!(limits.enter("a", None).err().unwrap().code, ProblemCode::QuotaExceeded);
-        assert!(limits.enter("b", None).is_ok());
+        let limits = Arc::new(Limits::new(MOST));
+        let places: Vec<_> = (0..3).map(|_| limits.enter(&session("a"), None).ok().unwrap()).collect();
+        assert!(refused(&limits, &session("a"), None));
+        assert!(limits.enter(&session("b"), None).is_ok());
         drop(places);
-        assert!(limits.enter("a", None).is_ok());
+        assert!(limits.enter(&session("a"), None).is_ok());
         assert!(limits.open().by_holder.is_empty());
     }
 
     #[test]
     fn one_tenant_cannot_take_all_places_and_gives_them_back() {
-        let limits = Arc::new(Limits::default());
+        let limits = Arc::new(Limits::new(MOST));
         let (a, b) = (Some(TenantId(Uuid::from_u128(1))), Some(TenantId(Uuid::from_u128(2))));
-        let places: Vec<_> = (0..PER_TENANT).map(|i| limits.enter(&i.to_string(), a).ok().unwrap()).collect();
-        assert_eq!(limits.enter("more", a).err().unwrap().code, ProblemCode::QuotaExceeded);
-        assert!(limits.enter("more", b).is_ok());
+        let fleet = Holder::Key("fleet".into());
+        let places: Vec<_> = (0..10).map(|_| limits.enter(&fleet, a).ok().unwrap()).collect();
+        assert!(refused(&limits, &session("more"), a));
+        assert!(limits.enter(&session("more"), b).is_ok());
         drop(places);
-        assert!(limits.enter("more", a).is_ok());
+        assert!(limits.enter(&session("more"), a).is_ok());
         assert!(limits.open().by_tenant.is_empty());
     }
 
     #[test]
     fn a_process_has_a_bounded_number_of_places() {
-        let limits = Arc::new(Limits::default());
-        let places: Vec<_> =
-            (0..PER_PROCESS).map(|i| limits.enter(&i.to_string(), None).ok().unwrap()).collect();
-        assert!(limits.enter("one more", None).is_err());
-        assert_eq!(places.len(), PER_PROCESS);
+        let limits = Arc::new(Limits::new(MOST));
+        let places: Vec<_> = (0..30).map(|i| limits.enter(&session(i), None).ok().unwrap()).collect();
+        assert!(refused(&limits, &session("one more"), None));
+        assert_eq!(places.len(), 30);
     }
 }

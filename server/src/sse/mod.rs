@@ -25,7 +25,7 @@ use axum::{
 };
 use leasehold_queue::{Engine, params::OutboxEvent};
 use leasehold_types::{Problem, ProblemCode};
-pub use limits::{Limits, Place};
+pub use limits::{Limits, Place, StreamLimits};
 pub use page::live;
 use reader::Reader;
 use rights::{RightsWatch, Watch};
@@ -38,6 +38,7 @@ pub use telling::{Telling, hello};
 use tokio::sync::{broadcast, mpsc};
 use tokio_stream::{StreamExt, wrappers::ReceiverStream};
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
 pub use who::Who;
 
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -63,10 +64,15 @@ pub struct Seat {
 
 impl Live {
     /// Also starts the watch over the rights of its streams.
-    pub fn new(engine: Arc<Engine>, figures: Arc<ProcessFigures>, ending: CancellationToken) -> Self {
+    pub fn new(
+        engine: Arc<Engine>,
+        figures: Arc<ProcessFigures>,
+        most: StreamLimits,
+        ending: CancellationToken,
+    ) -> Self {
         let rights = Arc::new(RightsWatch::default());
         tokio::spawn(rights.clone().run(engine.clone(), ending.clone()));
-        Self { engine, limits: Arc::default(), rights, figures, ending }
+        Self { engine, limits: Arc::new(Limits::new(most)), rights, figures, ending }
     }
 
     /// Whoever wants to show something first reads it after this, so that nothing falls in between.
@@ -92,7 +98,7 @@ impl Live {
         };
         let (out, stream) = mpsc::channel(BUFFERED);
         let (ending, open) = (self.ending.clone(), OpenStream::new(self.figures.clone()));
-        tokio::spawn(async move {
+        let work = async move {
             let _held = (place, open);
             tokio::select! {
                 () = ending.cancelled() => {}
@@ -101,7 +107,8 @@ impl Live {
                 // Ends when the stream does; a closed channel is the reader going away.
                 () = reader.run(&out) => {}
             }
-        });
+        };
+        tokio::spawn(work.in_current_span());
         let events = ReceiverStream::new(stream).map(Ok::<_, Infallible>);
         let mut response = Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response();
         let unbuffered = HeaderName::from_static("x-accel-buffering");

@@ -1,5 +1,6 @@
 //! Who reads a stream.
 
+use super::limits::Holder;
 use leasehold_app::ssr::Visit;
 use leasehold_queue::Scope;
 
@@ -16,11 +17,10 @@ impl Who {
         }
     }
 
-    /// Whose places are counted together.
-    pub fn holder(&self) -> String {
+    pub fn holder(&self) -> Holder {
         match self {
-            Self::Session { session, .. } => session.clone(),
-            Self::Key { scope } => scope.actor.to_string(),
+            Self::Session { session, .. } => Holder::Session(session.clone()),
+            Self::Key { scope } => Holder::Key(scope.actor.to_string()),
         }
     }
 }

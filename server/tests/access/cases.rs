@@ -1,6 +1,6 @@
 //! Every route of the API, the key it needs, and a request to it that is in order.
 
-use crate::rest::{Case, Need, case};
+use crate::rest::{Case, Need, Thing, case};
 use serde_json::{Value, json};
 
 pub fn cases() -> Vec<Case> {
@@ -31,7 +31,7 @@ fn jobs() -> Vec<Case> {
         post(Need::Write, "/jobs/bulk", json!({"jobs": [{"definition_key": "steps", "payload": {}}]})),
         post(Need::Write, "/jobs/{id}/attachments", json!({"name": "note.txt", "text": "hello"})),
         post(Need::Write, "/jobs/{id}/cancel", json!({"reason": "because"})),
-        post(Need::Write, "/jobs/{id}/retry", json!({})),
+        post(Need::Write, "/jobs/{id}/retry", json!({})).about(Thing::EndedJob),
     ]
 }
 
@@ -48,7 +48,7 @@ fn triggers() -> Vec<Case> {
     let label = json!({"label": "mine"});
     let new = json!({"label": "new", "trigger_type": "event", "event_name": "x", "definition_key": "steps"});
     vec![
-        post(Need::Write, "/events", json!({"event_name": "nobody.listens", "event": {}})),
+        post(Need::Write, "/events", json!({"name": "nobody.listens", "payload": {}})),
         get(Need::Read, "/jobs/triggers"),
         get(Need::Read, "/jobs/triggers/{id}"),
         post(Need::Read, "/jobs/triggers/preview", cron),
@@ -70,7 +70,7 @@ fn operations() -> Vec<Case> {
         post(Need::Admin, "/jobs/batch/cancel", media()),
         post(Need::Admin, "/jobs/batch/reschedule", reschedule),
         post(Need::Admin, "/jobs/batch/requeue_quarantined", media()),
-        get(Need::Admin, "/jobs/archive/meta").query("?job_id={job}"),
+        get(Need::Admin, "/jobs/archive/meta").query("?job_id={id}").about(Thing::ArchivedJob),
         get(Need::Read, "/jobs/queue/status").query("?domain=media&queue=low"),
         post(Need::Govern, "/jobs/queue/control", control),
         post(Need::Govern, "/jobs/integrity/sweep", json!({"fix": false})),
@@ -88,9 +88,6 @@ fn admin() -> Vec<Case> {
 }
 
 fn worker() -> Vec<Case> {
-    let lease = || json!({"worker_id": "w", "lease_id": "01890000-0000-7000-8000-000000000000"});
-    let mut lines = lease();
-    lines["lines"] = json!([]);
     let reports = [
         "/worker/jobs/{id}/heartbeat",
         "/worker/jobs/{id}/progress",
@@ -98,7 +95,8 @@ fn worker() -> Vec<Case> {
         "/worker/jobs/{id}/fail",
         "/worker/jobs/{id}/release",
     ];
-    let claim = post(Need::Worker, "/worker/jobs/claim", json!({}));
-    let logs = post(Need::Worker, "/worker/jobs/{id}/logs", lines);
-    reports.into_iter().map(|path| post(Need::Worker, path, lease())).chain([claim, logs]).collect()
+    let report = |path| post(Need::Worker, path, json!({})).about(Thing::HeldJob);
+    let claim = post(Need::Worker, "/worker/jobs/claim", json!({"worker_id": "w"}));
+    let logs = post(Need::Worker, "/worker/jobs/{id}/logs", json!({"lines": []})).about(Thing::HeldJob);
+    reports.into_iter().map(report).chain([claim, logs]).collect()
 }

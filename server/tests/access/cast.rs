@@ -1,7 +1,7 @@
 //! Everyone who may knock, and a tenant with something to see.
 
 use crate::common::{House, PASSWORD, Serving, remote::new_key};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Stands in the payload of Acme's jobs; whoever may not see them must never be shown it.
 pub const MARKER: &str = "acme-only-4711";
@@ -94,7 +94,12 @@ impl Cast {
         };
         let keys = Role::ALL.map(key);
         // Nothing runs here: what is enqueued stays as it is.
-        let server = house.serve(&[("JOBS_MAX_CONCURRENCY", "0")]);
+        let server = house.serve(&[
+            ("JOBS_MAX_CONCURRENCY", "0"),
+            ("JOBS_QUARANTINE_THRESHOLD", "1"),
+            ("JOBS_METRICS_ANONYMOUS", "nobody"),
+            ("JOBS_ARCHIVE_BEFORE_DELETE", "true"),
+        ]);
         let cookies = Role::ALL.map(|role| match role {
             Role::Anonymous | Role::Worker => None,
             role => Some(server.sign_in(role.email())),
@@ -130,8 +135,17 @@ impl Cast {
 
     /// A new job of Acme's that waits; its number.
     pub fn waiting_job(&self) -> i64 {
-        let payload = serde_json::json!({"note": MARKER}).to_string();
-        let form = [("slug", "acme"), ("definition_key", "steps"), ("payload_json", payload.as_str())];
+        self.job_of_priority("500")
+    }
+
+    fn job_of_priority(&self, priority: &str) -> i64 {
+        let payload = json!({"note": MARKER}).to_string();
+        let form = [
+            ("slug", "acme"),
+            ("definition_key", "steps"),
+            ("payload_json", payload.as_str()),
+            ("priority", priority),
+        ];
         let answer = self.server.post("/do/enqueue", &form, &self.session(Role::SuperAdmin));
         let location = answer.header("location").unwrap_or_default();
         let number =
@@ -147,6 +161,57 @@ impl Cast {
         let answer = self.server.post("/do/cancel", &form, &self.session(Role::SuperAdmin));
         assert!(answer.header("location").is_some(), "{} {}", answer.head, answer.body);
         number
+    }
+
+    /// A new job of Acme's that its worker `w` holds, as it was told of it.
+    pub fn held_job(&self) -> Value {
+        let number = self.job_of_priority("1");
+        // Others may have been handed back by an earlier try; once claimed they are out of the way.
+        for _ in 0..10 {
+            let claimed = self.as_worker("claim", json!({"worker_id": "w", "limit": 1}));
+            if claimed["jobs"][0]["number"] == number {
+                return claimed["jobs"][0].clone();
+            }
+        }
+        panic!("job {number} is not given out");
+    }
+
+    /// A new job of Acme's that failed in a way that parks it.
+    pub fn quarantined_job(&self) -> i64 {
+        let job = self.held_job();
+        let failure =
+            json!({"worker_id": "w", "lease_id": job["lease_id"], "error_code": "E", "message": "no"});
+        let ended = self.as_worker(&format!("{}/fail", job["number"]), failure);
+        assert_eq!(ended["status"], "quarantined", "{ended}");
+        job["number"].as_i64().unwrap()
+    }
+
+    /// A job of Acme's that ended long ago and was removed; a copy is kept.
+    pub fn archived_job(&self) -> i64 {
+        let number = self.cancelled_job();
+        let long_ago = "2020-01-01T00:00:00.000000Z";
+        self.house.sql(&format!("UPDATE jobs SET completed_at = '{long_ago}' WHERE number = {number}"));
+        let prune = json!({"statuses": ["cancelled"], "older_than_days": 1}).to_string();
+        let headers = [self.key(Role::Admin), vec![("x-confirm", "true")]].concat();
+        let answer = self.server.request("POST", "/api/v1/jobs/prune", &headers, &prune);
+        assert_eq!(answer.status, 200, "{}", answer.body);
+        number
+    }
+
+    /// A new trigger of Acme's; its id.
+    pub fn trigger(&self) -> String {
+        let body = json!({"label": MARKER, "trigger_type": "event", "event_name": uuid::Uuid::new_v4().to_string(),
+            "definition_key": "steps"});
+        let key = self.key(Role::Admin);
+        let made = self.server.request("POST", "/api/v1/jobs/triggers", &key, &body.to_string());
+        let made: Value = serde_json::from_str(&made.body).unwrap();
+        made["id"].as_str().unwrap_or_else(|| panic!("{made}")).to_owned()
+    }
+
+    fn as_worker(&self, path: &str, body: Value) -> Value {
+        let path = format!("/api/v1/worker/jobs/{path}");
+        let answer = self.server.request("POST", &path, &self.key(Role::Worker), &body.to_string());
+        serde_json::from_str(&answer.body).unwrap_or_default()
     }
 
     /// What this person has done so far, by the audit log.

@@ -35,17 +35,10 @@ const PAGES: &[(&str, Need, &str)] = &[
     ("/admin/users", Need::Govern, "/admin/users"),
     ("/admin/tenants", Need::Govern, "/admin/tenants"),
     ("/admin/audit", Need::Govern, "/admin/audit"),
-    ("/t/{slug}/settings", Need::View, "/t/acme/settings"),
-    ("/t/{slug}/settings/audit", Need::View, "/t/acme/settings/audit"),
-    ("/account", Need::SignIn, "/account"),
-    ("/invite", Need::Nothing, "/invite"),
     ("/admin/workers", Need::Govern, "/admin/workers"),
-    ("/admin/tenants", Need::Govern, "/admin/tenants"),
-    ("/admin/users", Need::Govern, "/admin/users"),
-    ("/admin/audit", Need::Govern, "/admin/audit"),
 ];
 
-/// What is neither page, nor function, nor API. Each of these has tests of its own for what it lets through.
+/// What is neither page, nor function, nor API.
 const FIXED: &[(&str, Need, &str)] = &[
     ("/health", Need::Nothing, "/health"),
     ("/ready", Need::Nothing, "/ready"),
@@ -54,14 +47,14 @@ const FIXED: &[(&str, Need, &str)] = &[
     ("/api/docs", Need::Nothing, "/api/docs"),
 ];
 
-/// A link that is signed, a stream, the functions and what asks for keys: tried in their own tests.
-const TRIED_ELSEWHERE: &[&str] = &["/attachments/{id}", "/t/{slug}/live", "/do/{*function}", "/metrics"];
+/// A link that is signed, a stream, the functions and what asks for keys: each is tried in its own way, below.
+const SPECIAL: &[&str] = &["/attachments/{id}", "/t/{slug}/live", "/do/{*function}", "/metrics"];
 
 pub fn try_all(cast: &Cast) -> Vec<String> {
     let routes = cast.house.json(&["routes"], "");
     let list = |name: &str| routes[name].as_array().unwrap().iter().map(|p| text(p)).collect();
     let mut wrong = differences("the page", list("pages"), PAGES.iter().map(|p| p.0.to_owned()).collect());
-    let fixed = FIXED.iter().map(|f| f.0).chain(TRIED_ELSEWHERE.iter().copied()).map(str::to_owned);
+    let fixed = FIXED.iter().map(|f| f.0).chain(SPECIAL.iter().copied()).map(str::to_owned);
     wrong.extend(differences("the address", list("fixed"), fixed.collect()));
     let job = cast.waiting_job().to_string();
     for (_, need, address) in PAGES.iter().chain(FIXED) {
@@ -70,6 +63,12 @@ pub fn try_all(cast: &Cast) -> Vec<String> {
         }
     }
     wrong.extend(the_stream(cast));
+    wrong.extend(files_need_their_link(cast));
+    wrong.extend(figures_need_a_key(cast));
+    wrong.extend(Role::ALL.into_iter().filter_map(|role| {
+        let status = cast.server.post("/do/no_such_function", &[], &cast.session(role)).status;
+        (status != 404).then(|| format!("/do/no_such_function answers {status} to {}", role.title()))
+    }));
     wrong
 }
 
@@ -128,6 +127,50 @@ fn the_stream(cast: &Cast) -> Vec<String> {
     let wrong = |role: Role| {
         let given = status(role);
         (given != expected(role)).then(|| format!("/t/acme/live answers {given} to {}", role.title()))
+    };
+    Role::ALL.into_iter().filter_map(wrong).collect()
+}
+
+/// `/attachments/{id}`: who is signed in, or shows a key, gets no more than anybody.
+fn files_need_their_link(cast: &Cast) -> Vec<String> {
+    let number = cast.waiting_job();
+    let body = serde_json::json!({"name": "a.txt", "text": MARKER}).to_string();
+    let admin = cast.key(Role::Admin);
+    let path = format!("/api/v1/jobs/{number}/attachments");
+    let kept: Value = serde_json::from_str(&cast.server.request("POST", &path, &admin, &body).body).unwrap();
+    let link = kept["url"].as_str().unwrap();
+    let plain = link.split('?').next().unwrap();
+    let other = link.replace("signature=", "signature=0");
+    let mut wrong = Vec::new();
+    for role in Role::ALL {
+        let headers = [cast.session(role), cast.key(role)].concat();
+        for address in [plain, &other] {
+            let answer = cast.server.get(address, &headers);
+            if answer.status != 403 || answer.body.contains(MARKER) {
+                wrong.push(format!("{address} answers {} to {}", answer.status, role.title()));
+            }
+        }
+        if !cast.server.get(link, &headers).body.contains(MARKER) {
+            wrong.push(format!("the signed link does not open for {}", role.title()));
+        }
+    }
+    wrong
+}
+
+/// `/metrics`: a key that reads, and its own tenant's figures.
+fn figures_need_a_key(cast: &Cast) -> Vec<String> {
+    let expected = |role: Role| match role {
+        Role::Anonymous | Role::Revoked => 401,
+        Role::Worker => 403,
+        Role::OtherTenant | Role::Viewer | Role::Admin | Role::SuperAdmin => 200,
+    };
+    let wrong = |role: Role| {
+        let answer = cast.server.get("/metrics", &cast.key(role));
+        let leaks = expected(role) != 200 || role == Role::OtherTenant;
+        let fine = answer.status == expected(role) && !(leaks && answer.body.contains("acme"));
+        let by_session = cast.server.get("/metrics", &cast.session(role)).status;
+        let fine = fine && (role == Role::Worker || by_session == 401);
+        (!fine).then(|| format!("/metrics answers {} to {}", answer.status, role.title()))
     };
     Role::ALL.into_iter().filter_map(wrong).collect()
 }

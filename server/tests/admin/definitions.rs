@@ -58,7 +58,7 @@ fn the_printed_definition_is_made_and_changed(house: House) {
 
     let (status, all) = office.get(&office.governor, PATH);
     assert_eq!(status, 200);
-    assert!(all["definitions"].as_array().unwrap().iter().any(|d| *d == made), "{all}");
+    assert!(all["definitions"].as_array().unwrap().contains(&made), "{all}");
 
     let patch = |name: &str, body: &Value| {
         office.ask(&office.governor, "PATCH", &format!("{PATH}/{name}"), Some(body), None)

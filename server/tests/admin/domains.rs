@@ -2,7 +2,7 @@
 
 use crate::{
     common::House,
-    office::{DAY, Office, code, prefix},
+    office::{DAY, Office, code},
     on_both_databases,
 };
 use serde_json::json;
@@ -16,6 +16,11 @@ on_both_databases!(
 );
 
 const SCOPED: (&str, &str) = ("JOBS_DOMAIN_SCOPED_RBAC", "true");
+
+/// The part of a key that may be known.
+fn prefix(key: &str) -> &str {
+    key.split('_').nth(1).unwrap()
+}
 
 fn list_of(key: &str) -> String {
     format!("JOBS_DOMAIN_ALLOWLIST_{}", prefix(key).to_uppercase())

@@ -119,11 +119,6 @@ pub fn key(house: &House, whose: &[&str], scope: &str) -> String {
     house.json(&args, "")["key"].as_str().unwrap().to_owned()
 }
 
-/// The part of a key that may be known.
-pub fn prefix(key: &str) -> &str {
-    key.split('_').nth(1).unwrap()
-}
-
 pub fn code(answer: &Value) -> &str {
     answer["code"].as_str().unwrap_or_default()
 }

@@ -16,6 +16,7 @@ crate::on_both_databases! {
     a_removed_member_is_out_and_their_stream_ends,
     who_is_disabled_cannot_come_back,
     viewers_see_the_settings_and_change_nothing,
+    who_has_an_account_joins_only_with_its_password,
     the_last_admin_must_say_so,
 }
 
@@ -124,7 +125,8 @@ fn viewers_see_the_settings_and_change_nothing(house: House) {
         assert!(answer.body.contains("may not do this"), "{action}: {}", answer.body);
     }
     assert!(house.json(&["key", "list"], "").as_array().unwrap().is_empty());
-    assert!(house.json(&["audit", "list"], "")["entries"].as_array().unwrap().is_empty());
+    let log = house.json(&["audit", "list", "--actor", EVE], "");
+    assert!(log["entries"].as_array().unwrap().is_empty(), "{log}");
     for path in ["/admin/users", "/admin/tenants", "/admin/audit"] {
         assert_eq!(page(&server, path, &eve).status, 404, "{path}");
     }
@@ -140,4 +142,30 @@ fn the_last_admin_must_say_so(house: House) {
     let form = [("slug", "acme"), ("user", id.as_str()), ("even_the_last", "yes")];
     server.post("/do/remove_member", &form, &[("cookie", &ada)]);
     assert_eq!(page(&server, "/t/acme", &ada).status, 404);
+}
+
+/// Whoever invited an address first may have chosen its password; that must open no other tenant.
+fn who_has_an_account_joins_only_with_its_password(house: House) {
+    settled(&house);
+    add(&house, EVE, "viewer", "other");
+    let server = house.serve(&[]);
+    let (ada, eve) = (server.sign_in(ADA), server.sign_in(EVE));
+    let link = invite(&server, &ada, "admin");
+    assert_eq!(page(&server, "/t/acme", &eve).status, 404, "asked, not taken");
+    let strangers = page(&server, &link, "").body;
+    assert!(strangers.contains("Join Acme") && strangers.contains("/login?next="), "{strangers}");
+    assert!(!strangers.contains("/do/join_tenant") && !strangers.contains("/do/choose_password"));
+    assert!(page(&server, &link, &ada).body.contains("You are signed in as"), "not for this one");
+    let token = link.split_once("token=").unwrap().1;
+    for cookie in ["", ada.as_str()] {
+        server.post("/do/join_tenant", &[("token", token)], &[("cookie", cookie)]);
+        assert_eq!(page(&server, "/t/acme", &eve).status, 404);
+    }
+    choose(&server, &link, "a password of a stranger");
+    assert!(may_sign_in(&server, EVE, crate::common::PASSWORD), "the link changes no password");
+    assert!(page(&server, &link, &eve).body.contains("/do/join_tenant"));
+    let joined = server.post("/do/join_tenant", &[("token", token)], &[("cookie", &eve)]);
+    assert_eq!(joined.header("location"), Some("/t/acme"), "{}", joined.body);
+    assert_eq!(page(&server, "/t/acme/settings/audit", &eve).status, 200, "as an admin");
+    assert!(page(&server, &link, &eve).body.contains("This link does not work"));
 }

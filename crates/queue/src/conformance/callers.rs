@@ -185,23 +185,6 @@ pub async fn kinds_are_counted_by_where_they_stand(b: Bench) {
     assert_eq!(b.counted(&b.bob(), of("default")).await.remove(0), theirs);
 }
 
-pub async fn one_bad_item_holds_up_all(b: Bench) {
-    use crate::engine::EnqueueRequest;
-    use leasehold_types::Source;
-    let engine = Engine::new(b.store.clone(), b.clock.clone(), EngineConfig::default());
-    let good = || EnqueueRequest::new("import", json!({}), Source::Manual);
-    let bad = EnqueueRequest { priority: Some(0), ..good() };
-    let unfit = EnqueueRequest::new("import", json!([1]), Source::Manual);
-    let problem = engine.enqueue_together(&b.ann(), b.a, vec![good(), bad, good(), unfit]).await.unwrap_err();
-    let fields: Vec<_> = problem.errors.iter().map(|e| e.field.as_str()).collect();
-    assert_eq!(fields, ["jobs[1].priority", "jobs[3].payload"]);
-    assert!(b.events().await.is_empty(), "nothing was enqueued");
-    let keyed = || EnqueueRequest { dedupe_key: Some("k".into()), ..good() };
-    let answers = engine.enqueue_together(&b.ann(), b.a, vec![keyed(), good(), keyed()]).await.unwrap();
-    let new: Vec<_> = answers.iter().map(|answer| answer.as_ref().unwrap().is_new()).collect();
-    assert_eq!(new, [true, true, false]);
-}
-
 pub async fn a_retry_belongs_to_the_same_owner(b: Bench) {
     let engine = Engine::new(b.store.clone(), b.clock.clone(), EngineConfig::default());
     let old = NewJob { owner_user_id: Some("u7".into()), project_id: Some(4), ..b.job(b.a) };

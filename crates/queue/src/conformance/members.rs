@@ -54,15 +54,56 @@ pub async fn somebody_new_is_invited(b: Bench) {
     assert_eq!(code_of(again), "SETUP_LINK_INVALID");
 }
 
-pub async fn somebody_with_an_account_just_joins(b: Bench) {
-    user(&b, "eve@example.org", false, Some((b.b, Role::Admin))).await;
-    let joined = invite(&b, &b.ann(), b.a, "eve@example.org", Role::Admin).await;
-    assert!(!joined.needs_link);
-    assert!(b.store.link_owner("link of eve@example.org").await.unwrap().is_none());
-    assert_eq!(b.store.memberships(joined.user.id).await.unwrap().len(), 2);
+pub async fn somebody_with_an_account_joins_by_the_link(b: Bench) {
+    let eve = user(&b, "eve@example.org", false, Some((b.b, Role::Admin))).await;
+    let joined = invite(&b, &b.ann(), b.a, "eve@example.org", Role::Viewer).await;
+    assert!(joined.needs_link && joined.user.id == eve);
+    assert_eq!(b.store.memberships(eve).await.unwrap().len(), 1, "asked, not taken");
+    let listed = b.store.members(&b.ann(), b.a).await.unwrap();
+    assert_eq!((listed.len(), listed[0].role, listed[0].invited), (1, Role::Viewer, true));
+    let owner = b.store.link_owner("link of eve@example.org").await.unwrap().unwrap();
+    let joins = owner.joins.unwrap();
+    assert_eq!((joins.tenant_name.as_str(), joins.role, owner.invited), ("Acme", Role::Viewer, false));
+
+    let other = user(&b, "joe@example.org", false, None).await;
+    let token = "link of eve@example.org";
+    assert_eq!(code_of(b.store.join(&b.bob(), other, token).await), "SETUP_LINK_INVALID", "not theirs");
+    let password = b.store.choose_password(token, None, "taken", None).await;
+    assert_eq!(code_of(password), "SETUP_LINK_INVALID", "it opens no account");
+    assert_eq!(b.store.join(&b.bob(), eve, token).await.unwrap(), b.a);
+    assert_eq!(b.store.memberships(eve).await.unwrap().len(), 2);
+    assert!(!b.store.members(&b.ann(), b.a).await.unwrap()[0].invited);
+    assert_eq!(code_of(b.store.join(&b.bob(), eve, token).await), "SETUP_LINK_INVALID", "used up");
     let again =
         NewMember { tenant: b.a, email: "eve@example.org".into(), role: Role::Viewer, link: link("x") };
     assert_eq!(code_of(b.store.add_member(&b.ann(), again).await), "ALREADY_EXISTS");
+}
+
+pub async fn who_governs_lets_somebody_in_at_once(b: Bench) {
+    let eve = user(&b, "eve@example.org", false, None).await;
+    invite(&b, &b.ann(), b.a, "eve@example.org", Role::Viewer).await;
+    let joined = invite(&b, &Scope::system("test"), b.a, "eve@example.org", Role::Admin).await;
+    assert!(!joined.needs_link);
+    let members = b.store.members(&b.ann(), b.a).await.unwrap();
+    assert_eq!((members.len(), members[0].role, members[0].invited), (1, Role::Admin, false));
+    let old = b.store.join(&b.ann(), eve, "link of eve@example.org").await;
+    assert_eq!(code_of(old), "SETUP_LINK_INVALID", "the invitation is over");
+}
+
+pub async fn an_invitation_is_renewed_changed_and_taken_back(b: Bench) {
+    let eve = user(&b, "eve@example.org", false, Some((b.b, Role::Admin))).await;
+    invite(&b, &b.ann(), b.a, "eve@example.org", Role::Viewer).await;
+    assert_eq!(code_of(b.store.offer_password_link(&b.bob(), eve, link("y")).await), "NOT_FOUND");
+    b.store.offer_password_link(&b.ann(), eve, link("newer")).await.unwrap();
+    assert!(b.store.link_owner("link of eve@example.org").await.unwrap().is_none(), "replaced");
+    assert!(b.store.link_owner("newer").await.unwrap().unwrap().joins.is_some(), "never for a password");
+    b.store.set_role(&b.ann(), b.a, eve, Role::Admin, false).await.unwrap();
+    assert_eq!(b.store.members(&b.ann(), b.a).await.unwrap()[0].role, Role::Admin);
+    b.wait(3_600);
+    assert_eq!(code_of(b.store.join(&b.ann(), eve, "newer").await), "SETUP_LINK_INVALID", "expired");
+    b.store.remove_member(&b.ann(), b.a, eve, false).await.unwrap();
+    assert!(b.store.members(&b.ann(), b.a).await.unwrap().is_empty());
+    assert_eq!(code_of(b.store.remove_member(&b.ann(), b.a, eve, false).await), "NOT_FOUND");
 }
 
 pub async fn one_tenants_link_opens_no_other_tenant(b: Bench) {
@@ -158,7 +199,9 @@ pub async fn a_new_password_ends_the_other_sessions(b: Bench) {
     let only = EndSessions::Only("there".into());
     assert_eq!(b.store.end_sessions(&b.ann(), eve, only.clone()).await.unwrap(), 1);
     assert_eq!(b.store.end_sessions(&b.ann(), UserId(uuid::Uuid::nil()), only).await.unwrap(), 0);
+    b.store.offer_password_link(&Scope::system("test"), eve, link("leaked")).await.unwrap();
     b.store.change_password(&b.ann(), eve, "new", "here").await.unwrap();
+    assert!(b.store.link_owner("leaked").await.unwrap().is_none(), "no link undoes it");
     let left = b.store.sessions_of(eve).await.unwrap();
     assert_eq!(left.iter().map(|(s, _)| s.id_hash.as_str()).collect::<Vec<_>>(), ["here"]);
     assert_eq!((&left[0].0.data["agent"], left[0].1), (&json!("Lynx"), NOW));

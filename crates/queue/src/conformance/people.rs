@@ -5,7 +5,7 @@ use crate::{
     params::{NewKey, NewTenant, NewUser},
     scope::Scope,
 };
-use leasehold_types::{KeyId, Role, TenantId};
+use leasehold_types::{KeyId, PageRequest, Role, TenantId, people::AuditFilter};
 use uuid::Uuid;
 
 fn tenant(slug: &str, name: &str) -> NewTenant {
@@ -93,20 +93,35 @@ async fn offer_setup(b: &Bench) {
 
 pub async fn the_first_admin_needs_the_token(b: Bench) {
     offer_setup(&b).await;
-    let wrong = b.store.create_first_admin("wrong", user("ann@example.org"), None).await;
+    let wrong = b.store.create_first_admin("wrong", user("ann@example.org"), None, None).await;
     assert_eq!(code_of(wrong), "SETUP_LINK_INVALID");
     assert!(!b.store.has_users().await.unwrap());
     let admin = NewUser { super_admin: true, ..user("ann@example.org") };
+    let origin = Some("203.0.113.7".to_owned());
     let (user, tenant) =
-        b.store.create_first_admin("right", admin, Some(tenant("oak", "Oak"))).await.unwrap();
+        b.store.create_first_admin("right", admin, Some(tenant("oak", "Oak")), origin).await.unwrap();
     assert!(user.super_admin && b.store.has_users().await.unwrap());
     assert_eq!(tenant.unwrap().slug, "oak");
+    let all = Scope::system("test");
+    let trail = b.store.audit_entries(&all, &AuditFilter::default(), PageRequest::default()).await.unwrap();
+    let said: Vec<_> = trail.items.iter().map(|e| (e.actor.as_str(), e.action.as_str())).collect();
+    assert_eq!(said, [("ann@example.org", "tenant.create"), ("ann@example.org", "user.create")]);
+    assert!(trail.items.iter().all(|entry| entry.origin.as_deref() == Some("203.0.113.7")));
+}
+
+pub async fn what_is_done_on_the_terminal_leaves_a_trail(b: Bench) {
+    let made = b.store.create_tenant(&Scope::terminal("root"), tenant("oak", "Oak")).await.unwrap();
+    let all = Scope::system("test");
+    let trail = b.store.audit_entries(&all, &AuditFilter::default(), PageRequest::default()).await.unwrap();
+    let entry = &trail.items[0];
+    assert_eq!((entry.actor.as_str(), entry.action.as_str()), ("terminal (root)", "tenant.create"));
+    assert_eq!(entry.tenant_id, Some(made.id));
 }
 
 pub async fn the_setup_token_works_once(b: Bench) {
     offer_setup(&b).await;
-    b.store.create_first_admin("right", user("ann@example.org"), None).await.unwrap();
-    let again = b.store.create_first_admin("right", user("bob@example.org"), None).await;
+    b.store.create_first_admin("right", user("ann@example.org"), None, None).await.unwrap();
+    let again = b.store.create_first_admin("right", user("bob@example.org"), None, None).await;
     assert_eq!(code_of(again), "SETUP_LINK_INVALID");
     assert!(b.store.credentials("bob@example.org").await.unwrap().is_none());
 }
@@ -114,14 +129,14 @@ pub async fn the_setup_token_works_once(b: Bench) {
 pub async fn an_expired_setup_token_is_refused(b: Bench) {
     offer_setup(&b).await;
     b.wait(61);
-    let late = b.store.create_first_admin("right", user("ann@example.org"), None).await;
+    let late = b.store.create_first_admin("right", user("ann@example.org"), None, None).await;
     assert_eq!(code_of(late), "SETUP_LINK_INVALID");
 }
 
 pub async fn setup_is_over_once_a_user_exists(b: Bench) {
     offer_setup(&b).await;
     b.store.create_user(&Scope::system("test"), user("bob@example.org")).await.unwrap();
-    let late = b.store.create_first_admin("right", user("ann@example.org"), None).await;
+    let late = b.store.create_first_admin("right", user("ann@example.org"), None, None).await;
     assert_eq!(code_of(late), "SETUP_LINK_INVALID");
 }
 

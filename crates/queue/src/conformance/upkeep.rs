@@ -51,7 +51,7 @@ macro_rules! upkeep_suite {
                 a_swept_job_releases_its_dedupe_key;
             sweeps: a_sound_queue_needs_no_mending, expired_leases_are_counted_and_left_alone,
                 expired_leases_are_mended, a_sweep_mends_only_its_place_and_tenant, old_events_of_ended_jobs_are_removed,
-                events_of_pruned_jobs_are_removed, events_of_unfinished_jobs_are_kept,
+                only_a_beginning_is_forgotten, the_newest_event_stays,
                 removing_events_is_bounded;
             diagnosis: a_job_with_nothing_in_its_way_is_next, a_scheduled_job_waits_for_its_time,
                 a_failed_attempt_waits_for_the_next, a_closed_queue_is_named, a_kind_that_is_off_is_named,

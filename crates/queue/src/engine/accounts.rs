@@ -144,6 +144,11 @@ impl Engine {
         secret_hash: String,
     ) -> Result<ApiKey, Problem> {
         administers(scope)?;
+        // What a worker runs is said when it claims; no list of domains holds it.
+        if scope.domains.is_some() && request.scopes.iter().any(|word| word == "worker") {
+            let detail = "Whoever is kept to some domains cannot make keys for workers. Nothing was changed.";
+            return Err(Problem::new(ProblemCode::Forbidden, detail));
+        }
         let key = NewKey {
             id: KeyId(uuid::Uuid::now_v7()),
             name: text("name", &request.name)?,
@@ -183,7 +188,7 @@ fn known_scopes(request: &KeyRequest) -> Result<Vec<String>, Problem> {
 fn administers(scope: &Scope) -> Result<(), Problem> {
     match scope.actor {
         Actor::Key { .. } => scope.require(Permission::Govern),
-        Actor::User { .. } | Actor::System(_) => scope.require(Permission::Operate),
+        Actor::User { .. } | Actor::Terminal(_) | Actor::System(_) => scope.require(Permission::Operate),
     }
 }
 

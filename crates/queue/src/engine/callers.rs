@@ -39,6 +39,12 @@ impl Engine {
         page: Browse,
     ) -> Result<BrowsedJobs, Problem> {
         scope.require(Permission::View)?;
+        let mut places = filter.payload.iter();
+        // What is hidden on the way out cannot be asked for either: guessing would tell it.
+        if let Some(hidden) = places.find(|m| m.path.iter().any(|name| self.config.secrets.hides(name))) {
+            let field = format!("payload.{}", hidden.path.join("."));
+            return Err(Problem::invalid(field, "Secrets are masked and cannot be searched for."));
+        }
         Ok(self.store.browse(scope, &*scope.narrowed(filter)?, page).await?)
     }
 
@@ -52,9 +58,7 @@ impl Engine {
 
     /// The job without its log lines, which programs read by themselves.
     pub async fn job_without_logs(&self, scope: &Scope, job: JobRef) -> Result<JobDetail, Problem> {
-        scope.require(Permission::View)?;
-        let found = self.store.job(scope, job, 0).await?;
-        found.ok_or_else(|| Problem::not_found("This job"))
+        self.job_shown(scope, job, 0).await
     }
 
     /// Which job is meant. `NOT_FOUND`.

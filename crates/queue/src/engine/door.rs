@@ -21,6 +21,7 @@ use jsonschema::Validator;
 use leasehold_types::{
     DefinitionId, Problem, ProblemCode, TenantId, TenantLimits, Timestamp, view::Definition,
 };
+use serde_json::Value;
 use std::{
     collections::{HashMap, hash_map::Entry},
     sync::Arc,
@@ -28,6 +29,7 @@ use std::{
 
 use super::enqueue::EnqueueRequest;
 
+const LARGEST_METADATA: usize = 16 * 1024;
 const STANDARD_QUEUES: [&str; 3] = ["default", "high", "low"];
 
 /// What the requests of one call are held against; definitions and limits are read once.
@@ -63,11 +65,7 @@ impl<'a> Door<'a> {
     }
 
     /// The payload of a job of this kind has these members, whatever values they will get.
-    pub fn check_frame(
-        &mut self,
-        definition: &Definition,
-        template: &serde_json::Value,
-    ) -> Result<(), Problem> {
+    pub fn check_frame(&mut self, definition: &Definition, template: &Value) -> Result<(), Problem> {
         payload::check_frame(self.validator(definition)?, template)
     }
 
@@ -90,6 +88,7 @@ impl<'a> Door<'a> {
         let config = &self.engine.config;
         payload::check_size(&job.payload, config.max_json_bytes)?;
         config.secrets.apply(&mut job.payload)?;
+        config.secrets.apply(&mut job.metadata)?;
         if let Some(idempotency) = &mut job.idempotency {
             idempotency.payload_hash = payload::canonical_hash(&job.payload);
         }
@@ -120,8 +119,11 @@ impl<'a> Door<'a> {
         });
         let queue = short("queue", request.queue)?.unwrap_or_else(|| definition.queue.clone());
         let max_attempts = request.max_attempts.unwrap_or(definition.max_attempts);
+        let made = NewJob::of(definition, self.tenant, request.payload);
         Ok(NewJob {
             queue,
+            trace_id: short("trace_id", request.trace_id)?.unwrap_or(made.trace_id),
+            metadata: small("metadata", request.metadata)?.unwrap_or(made.metadata),
             owner_user_id: short("owner_user_id", request.owner_user_id)?,
             project_id: request.project_id,
             parent: request.parent,
@@ -131,12 +133,12 @@ impl<'a> Door<'a> {
             idempotency,
             concurrency_key: short("concurrency_key", request.concurrency_key)?,
             correlation_id: short("correlation_id", request.correlation_id)?,
-            request_id: short("request_id", request.request_id)?,
+            request_id: short("request_id", request.request_id.or_else(|| self.scope.request_id.clone()))?,
             requested_by: self.requested_by.clone(),
             max_attempts: within("max_attempts", max_attempts, 1, 100)?,
             // A moment that has passed is "now": the job must not jump ahead of those already waiting.
             available_at: request.available_at.filter(|at| *at > self.now),
-            ..NewJob::of(definition, self.tenant, request.payload)
+            ..made
         })
     }
 
@@ -171,6 +173,16 @@ fn within(field: &str, value: i32, low: i32, high: i32) -> Result<i32, Problem> 
     }
     let message = format!("It must be between {low} and {high}, not {value}. Nothing was enqueued.");
     Err(Problem::invalid(field, message))
+}
+
+/// An object that is carried along; what is large belongs into the payload.
+fn small(field: &str, value: Option<Value>) -> Result<Option<Value>, Problem> {
+    let Some(value) = value.filter(|value| !value.is_null()) else { return Ok(None) };
+    if !value.is_object() || payload::check_shape(&value, LARGEST_METADATA).is_err() {
+        let message = "It must be a JSON object of at most 16 KiB, without NUL. Nothing was enqueued.";
+        return Err(Problem::invalid(field, message));
+    }
+    Ok(Some(value))
 }
 
 /// Keys and ids given by callers: trimmed, at most 200 characters, no NUL; empty means none.

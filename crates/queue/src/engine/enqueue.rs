@@ -1,6 +1,6 @@
 //! Enqueue, one or many, and retry.
 
-use super::{Engine, door::Door, mistakes::Mistakes, wrong_state};
+use super::{Engine, door::Door, wrong_state};
 use crate::{
     params::{Created, HowCreated, NewJob},
     scope::{Permission, Scope},
@@ -25,6 +25,10 @@ pub struct EnqueueRequest {
     pub concurrency_key: Option<String>,
     pub correlation_id: Option<String>,
     pub request_id: Option<String>,
+    /// A fresh one when left out.
+    pub trace_id: Option<String>,
+    /// A small object of the caller's own.
+    pub metadata: Option<Value>,
     pub owner_user_id: Option<String>,
     pub project_id: Option<i64>,
     /// The number of the job this one follows from.
@@ -46,6 +50,8 @@ impl EnqueueRequest {
             concurrency_key: None,
             correlation_id: None,
             request_id: None,
+            trace_id: None,
+            metadata: None,
             owner_user_id: None,
             project_id: None,
             parent: None,
@@ -114,37 +120,11 @@ impl Engine {
         Ok(answers.into_iter().map(|checked| checked.and_then(&mut answer)).collect())
     }
 
-    /// Like [`Engine::enqueue_many`], but what is wrong with one holds up all: nothing is enqueued, and every
-    /// mistake is named by its place (`jobs[3].payload/rows`). Keys and limits, which depend on other jobs, are still
-    /// answered one by one.
-    pub async fn enqueue_together(
-        &self,
-        scope: &Scope,
-        tenant: TenantId,
-        requests: Vec<EnqueueRequest>,
-    ) -> Result<Vec<Result<Enqueued, Problem>>, Problem> {
-        scope.require(Permission::Operate)?;
-        let mut door = Door::open(self, scope, tenant).await?;
-        let mut wrong = Mistakes::default();
-        let mut checked = Vec::with_capacity(requests.len());
-        for (place, request) in requests.into_iter().enumerate() {
-            let key = request.definition_key.clone();
-            match door.check(request) {
-                Ok(job) => checked.push((key, job)),
-                Err(problem) => wrong.add(place, problem),
-            }
-        }
-        wrong.into_result()?;
-        let (keys, jobs): (Vec<_>, Vec<_>) = checked.into_iter().unzip();
-        let created = self.store.create_jobs(scope, jobs).await?;
-        let answers = keys.into_iter().zip(created);
-        Ok(answers.map(|(definition_key, job)| Ok(Enqueued { job: job?, definition_key })).collect())
-    }
-
     /// A terminal job stays as it is; its retry is a new job that names it as parent.
     pub async fn retry(&self, scope: &Scope, job: JobRef) -> Result<Created, Problem> {
         scope.require(Permission::Operate)?;
-        let old = self.job(scope, job).await?;
+        // As it was given, not as it is shown.
+        let old = self.store.job(scope, job, 0).await?.ok_or_else(|| Problem::not_found("This job"))?;
         if !old.row.status.is_terminal() {
             let detail = format!(
                 "Job #{} is {}. Only a job that has ended can be retried; nothing was changed.",

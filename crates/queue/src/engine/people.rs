@@ -18,6 +18,8 @@ pub struct SetupRequest {
     pub name: String,
     pub password_hash: String,
     pub tenant_name: String,
+    /// From where it was asked.
+    pub origin: Option<String>,
 }
 
 impl Engine {
@@ -58,7 +60,7 @@ impl Engine {
         };
         let tenant =
             new_tenant(&request.tenant_name, None).map_err(|p| Problem::invalid("tenant_name", p.detail))?;
-        Ok(self.store.create_first_admin(&request.token_hash, user, Some(tenant)).await?)
+        Ok(self.store.create_first_admin(&request.token_hash, user, Some(tenant), request.origin).await?)
     }
 
     pub async fn tenant(&self, scope: &Scope, slug: &str) -> Result<Tenant, Problem> {

@@ -5,6 +5,7 @@ use super::{
     Engine,
     door::Door,
     enqueue::EnqueueRequest,
+    trigger_checks::never_due,
     trigger_draft::{Decided, TriggerDraft},
 };
 use crate::{
@@ -12,14 +13,14 @@ use crate::{
     payload,
     scope::{Permission, Scope},
     triggers::{
-        Firing, NewTrigger, TriggerEdit, Verdict, in_words,
+        Firing, NewTrigger, TriggerEdit, Verdict,
         schedule::{Schedule, Upcoming, zone_name},
         template,
     },
 };
 use leasehold_types::{
-    FiringView, Problem, ProblemCode, Source, TenantId, Timestamp, Trigger, TriggerId, TriggerKind,
-    TriggerRule, view::Tenant,
+    FiringView, Problem, ProblemCode, Source, TenantId, Timestamp, Trigger, TriggerId, TriggerRule,
+    view::Tenant,
 };
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
@@ -106,7 +107,7 @@ impl Engine {
         let tenant = self.reached_tenant(scope, tenant).await?;
         let decided = draft.decide(None, &tenant.timezone)?;
         let new = self.checked(scope, &tenant, TriggerId(Uuid::now_v7()), decided).await?;
-        Ok(self.store.create_trigger(scope, new).await?)
+        Ok(self.as_shown(self.store.create_trigger(scope, new).await?))
     }
 
     pub async fn update_trigger(
@@ -117,14 +118,14 @@ impl Engine {
     ) -> Result<Trigger, Problem> {
         scope.require(Permission::Operate)?;
         for _ in 0..ROUNDS {
-            let old = self.trigger(scope, id).await?;
+            let old = self.kept_trigger(scope, id).await?;
             let tenant = self.reached_tenant(scope, old.tenant_id).await?;
             let decided = draft.clone().decide(Some(&old), &tenant.timezone)?;
             let reschedule = decided.rule != old.rule || decided.is_enabled != old.is_enabled;
             let new = self.edited(scope, &tenant, &old, decided).await?;
             let edit = TriggerEdit { revision: old.revision, new, reschedule };
             if let Some(saved) = self.store.update_trigger(scope, id, edit).await? {
-                return Ok(saved);
+                return Ok(self.as_shown(saved));
             }
         }
         let detail = "Others are editing this trigger right now. Nothing was changed; please try again.";
@@ -159,12 +160,13 @@ impl Engine {
 
     pub async fn delete_trigger(&self, scope: &Scope, id: TriggerId) -> Result<(), Problem> {
         scope.require(Permission::Operate)?;
+        self.kept_trigger(scope, id).await?;
         Ok(self.store.delete_trigger(scope, id).await?)
     }
 
     pub async fn trigger(&self, scope: &Scope, id: TriggerId) -> Result<Trigger, Problem> {
         scope.require(Permission::View)?;
-        self.store.trigger(scope, id).await?.ok_or_else(|| Problem::not_found("This trigger"))
+        Ok(self.as_shown(self.kept_trigger(scope, id).await?))
     }
 
     pub async fn triggers(
@@ -174,7 +176,38 @@ impl Engine {
         limit: u32,
     ) -> Result<Vec<Trigger>, Problem> {
         scope.require(Permission::View)?;
-        Ok(self.store.triggers(scope, after, limit.clamp(1, MOST_LISTED)).await?)
+        let definitions = self.definitions().await?;
+        let domain = |trigger: &Trigger| definitions.get(&trigger.definition_id).map(|d| d.domain.as_str());
+        let seen = |trigger: &Trigger| domain(trigger).is_none_or(|domain| scope.sees_domain(domain));
+        let (limit, mut after, mut found) = (limit.clamp(1, MOST_LISTED), after, Vec::new());
+        loop {
+            let page = self.store.triggers(scope, after, limit).await?;
+            let is_last = page.len() < limit as usize;
+            after = page.last().map(|trigger| trigger.id);
+            found.extend(page.into_iter().filter(seen).map(|trigger| self.as_shown(trigger)));
+            if is_last || found.len() >= limit as usize {
+                found.truncate(limit as usize);
+                return Ok(found);
+            }
+        }
+    }
+
+    /// As it is kept, for whoever may use the domain it makes jobs in.
+    async fn kept_trigger(&self, scope: &Scope, id: TriggerId) -> Result<Trigger, Problem> {
+        let found = self.store.trigger(scope, id).await?.ok_or_else(|| Problem::not_found("This trigger"))?;
+        if let Some(definition) = self.definitions().await?.get(&found.definition_id) {
+            scope.check_domain(&definition.domain)?;
+        }
+        Ok(found)
+    }
+
+    /// Without secrets, whatever was let in.
+    fn as_shown(&self, mut trigger: Trigger) -> Trigger {
+        self.config.secrets.hide(&mut trigger.payload_template);
+        if let TriggerRule::Event { filter, .. } = &mut trigger.rule {
+            self.config.secrets.hide(filter);
+        }
+        trigger
     }
 
     /// What became of a trigger's firings, newest first.
@@ -185,6 +218,7 @@ impl Engine {
         limit: u32,
     ) -> Result<Vec<FiringView>, Problem> {
         scope.require(Permission::View)?;
+        self.kept_trigger(scope, id).await?;
         Ok(self.store.firings(scope, id, limit.clamp(1, MOST_LISTED)).await?)
     }
 
@@ -197,7 +231,7 @@ impl Engine {
         event: Option<Value>,
     ) -> Result<FiringView, Problem> {
         scope.require(Permission::Operate)?;
-        let trigger = self.trigger(scope, id).await?;
+        let trigger = self.kept_trigger(scope, id).await?;
         let tenant = self.reached_tenant(scope, trigger.tenant_id).await?;
         let payload = event.unwrap_or_else(|| json!({}));
         payload::check_shape(&payload, self.config.max_json_bytes)?;
@@ -238,87 +272,4 @@ impl Engine {
         let found = if scope.reaches(id) { self.store.tenant(scope, id).await? } else { None };
         found.ok_or_else(|| Problem::not_found("This tenant"))
     }
-
-    async fn checked(
-        &self,
-        scope: &Scope,
-        tenant: &Tenant,
-        id: TriggerId,
-        mut decided: Decided,
-    ) -> Result<NewTrigger, Problem> {
-        let definition = self.definition_by_key(&decided.definition_key).await?;
-        if !definition.is_active {
-            let detail = format!("“{}” is switched off. The trigger was not saved.", definition.key);
-            return Err(Problem::new(ProblemCode::DefinitionInactive, detail));
-        }
-        payload::check_shape(&decided.payload_template, self.config.max_json_bytes).map_err(not_saved)?;
-        self.config.secrets.apply(&mut decided.payload_template).map_err(not_saved)?;
-        let next_due_at = self.next_due(&decided.rule)?;
-        let roots: &[&str] = match decided.rule.kind() {
-            TriggerKind::Event => &["event", "tenant", "trigger"],
-            TriggerKind::Schedule => &["schedule", "tenant", "trigger"],
-        };
-        let has_placeholders = template::check(&decided.payload_template, roots)?;
-        let mut door = Door::open(self, scope, tenant.id).await?;
-        let nothing = json!({});
-        let cause = match &decided.rule {
-            TriggerRule::Schedule { timezone, .. } => {
-                Some(Cause::Schedule { due_at: next_due_at.unwrap_or(self.now()), timezone })
-            }
-            TriggerRule::Event { .. } if !has_placeholders => {
-                Some(Cause::Event { payload: &nothing, event_id: None })
-            }
-            // What the values will be is not known yet.
-            TriggerRule::Event { .. } => None,
-        };
-        let fits = match cause {
-            Some(cause) => Making {
-                tenant,
-                trigger: id,
-                label: &decided.label,
-                definition_key: &definition.key,
-                template: &decided.payload_template,
-                cause,
-            }
-            .job(self, &mut door, Source::Schedule)
-            .map(drop),
-            None => door.check_frame(&definition, &decided.payload_template),
-        };
-        fits.map_err(not_saved)?;
-        Ok(NewTrigger {
-            tenant_id: tenant.id,
-            label: decided.label,
-            is_enabled: decided.is_enabled,
-            rule: decided.rule,
-            definition_id: definition.id,
-            payload_template: decided.payload_template,
-            dedupe_window_seconds: decided.dedupe_window_seconds,
-            next_due_at: next_due_at.filter(|_| decided.is_enabled),
-        })
-    }
-
-    fn next_due(&self, rule: &TriggerRule) -> Result<Option<Timestamp>, Problem> {
-        match rule {
-            TriggerRule::Event { .. } => Ok(None),
-            TriggerRule::Schedule { cron_expr, timezone, .. } => {
-                let next = Schedule::parse(cron_expr, timezone)?.next(self.now());
-                next.map(Some).ok_or_else(never_due)
-            }
-        }
-    }
-}
-
-fn never_due() -> Problem {
-    Problem::invalid("cron_expr", "This schedule is never due in the next fifty years. Nothing was changed.")
-}
-
-/// The same problem in the words of somebody who saves a trigger.
-fn not_saved(problem: Problem) -> Problem {
-    let said = in_words(&problem, &Value::Null).replace(" Nothing was enqueued.", "");
-    let mut not_saved = Problem::new(problem.code, format!("The trigger was not saved: {said}"));
-    for error in problem.errors {
-        not_saved =
-            not_saved.with_field(error.field.replacen("payload", "payload_template", 1), error.message);
-    }
-    not_saved
 }

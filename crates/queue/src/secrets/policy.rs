@@ -1,12 +1,8 @@
-//! Secrets in payloads at the door: let in, blotted out, or refused.
+//! Secrets in payloads at the door: let in, blotted out, or refused. And on the way out: hidden, always.
 
-use super::known::{NAMES, REDACTED, SHAPES, field_pattern};
+use super::net::Net;
 use leasehold_types::{Problem, ProblemCode};
-use regex::Regex;
-use serde_json::{Map, Value};
-
-/// Places named in one refusal.
-const MOST_NAMED: usize = 20;
+use serde_json::Value;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum OnSecret {
@@ -18,51 +14,60 @@ pub enum OnSecret {
     Reject,
 }
 
-/// The default lets everything in.
-#[derive(Clone, Debug, Default)]
+/// What is done about secrets at the door, and what is hidden on the way out. The default lets everything in and
+/// hides what we know to be secret.
+#[derive(Clone, Debug)]
 pub struct SecretPolicy {
     on_secret: OnSecret,
-    names: Option<Regex>,
-    shapes: Vec<Regex>,
+    door: Net,
+    /// Ours, and what the installation names beside.
+    display: Net,
+}
+
+impl Default for SecretPolicy {
+    fn default() -> Self {
+        let display = Net::default().with_ours(true, true);
+        Self { on_secret: OnSecret::Allow, door: Net::default(), display }
+    }
 }
 
 impl SecretPolicy {
-    /// `deny_keys` and `patterns` replace ours when given. A pattern that cannot be understood is refused with
-    /// the setting's name: skipping it would leave a hole nobody sees.
+    /// `deny_keys` and `patterns` replace ours at the door when given. A pattern that cannot be understood is refused
+    /// with the setting's name: skipping it would leave a hole nobody sees.
     pub fn new(
         on_secret: OnSecret,
         deny_keys: Option<&[String]>,
         patterns: Option<&[String]>,
     ) -> Result<Self, Problem> {
-        let looks = on_secret != OnSecret::Allow;
-        let ours: Vec<String> = SHAPES.iter().map(|shape| (*shape).to_owned()).collect();
-        // What nobody will look for need not be compiled; what was given is checked all the same.
-        let patterns = patterns.unwrap_or(if looks { &ours } else { &[] });
-        let shapes = patterns.iter().map(|p| compile("JOBS_SECRET_PATTERNS", p)).collect::<Result<_, _>>()?;
-        let names = match deny_keys {
-            Some([]) => None,
-            Some(keys) => Some(field_pattern(keys)),
-            None => looks.then(|| field_pattern(&NAMES)),
-        };
-        let names = names.map(|pattern| compile("JOBS_SECRET_DENY_KEYS", &pattern)).transpose()?;
-        Ok(Self { on_secret, names, shapes })
+        let given = Net::new(deny_keys.unwrap_or_default(), patterns.unwrap_or_default())?;
+        let door = given.clone().with_ours(deny_keys.is_none(), patterns.is_none());
+        Ok(Self { on_secret, door, display: given.with_ours(true, true) })
     }
 
     pub fn apply(&self, payload: &mut Value) -> Result<(), Problem> {
         match self.on_secret {
             OnSecret::Allow => Ok(()),
             OnSecret::Redact => {
-                self.redact(payload);
+                self.door.blot_out(payload);
                 Ok(())
             }
             OnSecret::Reject => self.reject(payload),
         }
     }
 
+    /// Before anybody is shown it, whatever was let in.
+    pub fn hide(&self, value: &mut Value) {
+        self.display.blot_out(value);
+    }
+
+    /// Whether what stands under this name is hidden.
+    pub fn hides(&self, name: &str) -> bool {
+        self.display.is_denied(name)
+    }
+
     /// Names the places, never what stands there.
     fn reject(&self, payload: &Value) -> Result<(), Problem> {
-        let mut places = Vec::new();
-        self.find(payload, "payload", &mut places);
+        let places = self.door.places(payload);
         if places.is_empty() {
             return Ok(());
         }
@@ -71,85 +76,11 @@ impl SecretPolicy {
         let problem = Problem::new(ProblemCode::SecretInPayload, detail);
         Err(places.into_iter().fold(problem, |problem, place| problem.with_field(place, message)))
     }
-
-    fn find(&self, value: &Value, path: &str, places: &mut Vec<String>) {
-        if places.len() >= MOST_NAMED {
-            return;
-        }
-        match value {
-            Value::String(text) if self.is_secret(text) => places.push(path.to_owned()),
-            Value::Array(items) => {
-                for (i, item) in items.iter().enumerate() {
-                    self.find(item, &format!("{path}/{i}"), places);
-                }
-            }
-            Value::Object(map) => {
-                for (key, item) in map {
-                    // A key may be the secret itself; then even its place must not be spelt out.
-                    if self.is_secret(key) {
-                        places.push(format!("{path}/{REDACTED}"));
-                    } else if self.is_denied(key) && says_something(item) {
-                        places.push(format!("{path}/{key}"));
-                    } else {
-                        self.find(item, &format!("{path}/{key}"), places);
-                    }
-                }
-            }
-            _ => {}
-        }
-    }
-
-    fn redact(&self, value: &mut Value) {
-        match value {
-            Value::String(text) => self.blot(text),
-            Value::Array(items) => items.iter_mut().for_each(|item| self.redact(item)),
-            Value::Object(map) => {
-                for (mut key, mut item) in std::mem::take(map) {
-                    if self.is_denied(&key) && says_something(&item) {
-                        item = Value::from(REDACTED);
-                    } else {
-                        self.redact(&mut item);
-                    }
-                    self.blot(&mut key);
-                    Map::insert(map, key, item);
-                }
-            }
-            _ => {}
-        }
-    }
-
-    fn blot(&self, text: &mut String) {
-        for shape in &self.shapes {
-            if shape.is_match(text) {
-                *text = shape.replace_all(text, REDACTED).into_owned();
-            }
-        }
-    }
-
-    fn is_secret(&self, text: &str) -> bool {
-        self.shapes.iter().any(|shape| shape.is_match(text))
-    }
-
-    fn is_denied(&self, key: &str) -> bool {
-        self.names.as_ref().is_some_and(|names| names.is_match(key))
-    }
-}
-
-/// `"token": null` or `"password": false` gives nothing away, and what was blotted out before is no secret.
-fn says_something(value: &Value) -> bool {
-    !matches!(value, Value::Null | Value::Bool(_)) && !matches!(value.as_str(), Some("" | REDACTED))
-}
-
-fn compile(setting: &str, pattern: &str) -> Result<Regex, Problem> {
-    Regex::new(pattern).map_err(|error| {
-        let why = error.to_string().lines().last().unwrap_or_default().trim().to_owned();
-        Problem::invalid(setting, format!("{setting}: “{pattern}” is not a pattern that can be used: {why}."))
-    })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::REDACTED, *};
     use serde_json::json;
 
     fn policy(on_secret: OnSecret) -> SecretPolicy {
@@ -222,6 +153,24 @@ mod tests {
         assert!(own.apply(&mut json!({"PIN": 1234})).is_err());
         assert!(own.apply(&mut json!(["4111111111111111"])).is_err());
         assert!(policy(OnSecret::Allow).apply(&mut json!({"password": "x"})).is_ok());
+    }
+
+    #[test]
+    fn what_is_shown_never_has_a_secret_however_lax_the_door() {
+        let (keys, patterns) = (vec!["pin".to_owned()], vec![r"\bcard-\d+".to_owned()]);
+        let own = SecretPolicy::new(OnSecret::Allow, Some(&keys), Some(&patterns)).unwrap();
+        for policy in [own.clone(), SecretPolicy::default()] {
+            let mut shown =
+                json!({"pwd": "x", "note": "key AKIAABCDEFGHIJKLMNOP", "rows": 3, "max_tokens": 9});
+            policy.hide(&mut shown);
+            let note = format!("key {REDACTED}");
+            assert_eq!(shown, json!({"pwd": REDACTED, "note": note, "rows": 3, "max_tokens": 9}));
+            assert!(policy.hides("db_password") && !policy.hides("author"));
+        }
+        let mut shown = json!({"PIN": 1234, "text": "card-99"});
+        own.hide(&mut shown);
+        assert_eq!(shown, json!({"PIN": REDACTED, "text": REDACTED}));
+        assert!(own.hides("pin"));
     }
 
     #[test]

@@ -55,7 +55,7 @@ impl PostgresStore {
         let (id, now, rule) = (TriggerId(Uuid::now_v7()), self.now(), Columns::from(&new.rule));
         let created_by = match &scope.actor {
             Actor::User { id, .. } => Some(id.0),
-            Actor::Key { .. } | Actor::System(_) => None,
+            Actor::Key { .. } | Actor::Terminal(_) | Actor::System(_) => None,
         };
         let mut tx = self.work.begin().await.map_err(database)?;
         sqlx::query!(

@@ -52,7 +52,7 @@ pub(super) async fn create(store: &SqliteStore, scope: &Scope, new: NewTrigger) 
     let (trigger, at, rule) = (TriggerId(Uuid::now_v7()), store.clock.now(), Columns::from(&new.rule));
     let created_by = match &scope.actor {
         Actor::User { id, .. } => Some(id.to_string()),
-        Actor::Key { .. } | Actor::System(_) => None,
+        Actor::Key { .. } | Actor::Terminal(_) | Actor::System(_) => None,
     };
     let (id, now, tenant) = (trigger.to_string(), at.to_string(), new.tenant_id.to_string());
     let (kind, definition) = (new.rule.kind().as_str(), new.definition_id.to_string());

@@ -10,6 +10,7 @@ use leasehold_types::{
 use serde::Serialize;
 use std::{sync::Arc, time::Duration};
 use tokio::{sync::watch, time::timeout};
+use tracing::Instrument;
 use utoipa::ToSchema;
 
 /// How long a caller is kept waiting; what is left is done without it.
@@ -33,10 +34,11 @@ pub async fn carry_out(engine: &Arc<Engine>, scope: Scope, asked: Asked) -> Resu
     let (tell, told) = watch::channel(plan.clone());
     let engine = engine.clone();
     // Its own task: a caller that goes away must not leave the work half done.
-    let work = tokio::spawn(async move {
+    let work = async move {
         let known = |operation: &BulkOperation| drop(tell.send_replace(operation.clone()));
         engine.apply_bulk_to_end(&scope, plan.id, known).await
-    });
+    };
+    let work = tokio::spawn(work.in_current_span());
     match timeout(PATIENCE, work).await {
         Ok(Ok(done)) => done,
         Ok(Err(_)) => Err(Problem::new(ProblemCode::Internal, "The plan was not applied to its end.")),

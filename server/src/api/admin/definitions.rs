@@ -2,14 +2,10 @@
 
 use super::definition_body::{Change, Definition, Definitions, New};
 use crate::{
-    api::{Answer, Api, Body, Refusal},
+    api::{Answer, Api, Body, NamePath, Refusal},
     auth::api_key::Entered,
 };
-use axum::{
-    Json,
-    extract::{Path, State},
-    http::StatusCode,
-};
+use axum::{Json, extract::State, http::StatusCode};
 use leasehold_queue::Permission;
 
 /// List the kinds of jobs
@@ -53,7 +49,7 @@ pub async fn create(
 pub async fn change(
     State(api): State<Api>,
     Entered(scope): Entered,
-    Path(name): Path<String>,
+    NamePath(name): NamePath,
     Body(body): Body<Change>,
 ) -> Answer<Definition> {
     scope.require(Permission::Govern)?;

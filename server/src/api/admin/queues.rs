@@ -6,7 +6,7 @@ use crate::{
     auth::api_key::Entered,
 };
 use axum::{Json, extract::State};
-use leasehold_queue::{engine::QueueState, params::QueueControl};
+use leasehold_queue::{Permission, engine::QueueState, params::QueueControl};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -66,6 +66,7 @@ pub async fn control(
 ) -> Answer<Status> {
     place::check("domain", &body.domain)?;
     place::check("queue", &body.queue)?;
+    scope.require(Permission::Govern)?;
     confirmed.require()?;
     let now = api.engine.queue_state(&scope, &body.domain, &body.queue).await?;
     let then = match body.action {

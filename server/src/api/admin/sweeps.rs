@@ -13,6 +13,7 @@ use crate::{
 };
 use axum::{Json, extract::State};
 use body::{Integrity, IntegrityFound, Prune, Pruned, Ttl, TtlSwept};
+use leasehold_queue::Permission;
 
 /// Remove jobs that ended long ago
 ///
@@ -74,6 +75,7 @@ pub async fn integrity(
     confirmed: Confirmation,
     Body(body): Body<Integrity>,
 ) -> Answer<IntegrityFound> {
+    scope.require(Permission::Govern)?;
     confirmed.require_unless(!body.fix)?;
     let place = place::place(body.domain, body.queue, body.job_type)?;
     Ok(Json(api.engine.sweep_integrity(&scope, place, body.fix).await?.into()))

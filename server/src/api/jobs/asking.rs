@@ -9,11 +9,9 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use utoipa::ToSchema;
 
-/// The body may carry 2 MiB anyway.
-pub const MOST_AT_ONCE: usize = 1_000;
 const PROGRAMS_REASON: &str = "Asked for over the API";
 
-type Definitions = HashMap<DefinitionId, Definition>;
+pub type Definitions = HashMap<DefinitionId, Definition>;
 
 /// A job to be made. What is left out comes from its definition.
 #[derive(Deserialize, ToSchema)]
@@ -21,10 +19,12 @@ type Definitions = HashMap<DefinitionId, Definition>;
 #[serde(deny_unknown_fields)]
 pub struct NewJobBody {
     /// The kind of job; or name it by `domain` and `job_type`.
+    #[serde(alias = "definitionKey")]
     #[schema(example = "recompute-trained-tags")]
     definition_key: Option<String>,
     domain: Option<String>,
     queue: Option<String>,
+    #[serde(alias = "jobType")]
     job_type: Option<String>,
     /// What the definition's schema says; `{}` when left out.
     #[schema(value_type = Anything, required = false)]
@@ -33,28 +33,42 @@ pub struct NewJobBody {
     #[schema(minimum = 1, maximum = 1000)]
     priority: Option<i32>,
     /// Not before this moment; one that has passed means now. Also `available_at`.
-    #[serde(alias = "available_at")]
+    #[serde(alias = "available_at", alias = "scheduledFor", alias = "availableAt")]
     #[schema(value_type = Option<Moment>)]
     scheduled_for: Option<Timestamp>,
     /// How often it may be run in all. Also `max_retries`.
-    #[serde(alias = "max_retries")]
+    #[serde(alias = "max_retries", alias = "maxAttempts", alias = "maxRetries")]
     #[schema(minimum = 1, maximum = 100)]
     max_attempts: Option<i32>,
     /// While a job with this key waits or runs, it is the answer.
+    #[serde(alias = "dedupeKey")]
     #[schema(max_length = 200)]
     dedupe_key: Option<String>,
     /// The same key and payload again are answered by the same job.
+    #[serde(alias = "idempotencyKey")]
     #[schema(max_length = 200)]
     idempotency_key: Option<String>,
     /// Jobs that share it are limited together, as their definition says.
+    #[serde(alias = "concurrencyKey")]
     #[schema(max_length = 200)]
     concurrency_key: Option<String>,
+    #[serde(alias = "correlationId")]
     #[schema(max_length = 200)]
     correlation_id: Option<String>,
+    /// Under which other systems know what this job belongs to; a fresh one when left out.
+    #[serde(alias = "traceId")]
+    #[schema(max_length = 200)]
+    trace_id: Option<String>,
+    /// A small object of your own, kept with the job.
+    #[schema(value_type = Option<Anything>)]
+    metadata: Option<Value>,
+    #[serde(alias = "ownerUserId")]
     #[schema(max_length = 200)]
     owner_user_id: Option<String>,
+    #[serde(alias = "projectId")]
     project_id: Option<i64>,
     /// The number or id of the job this one follows from.
+    #[serde(alias = "parentJobId")]
     parent_job_id: Option<String>,
 }
 
@@ -81,10 +95,12 @@ impl NewJobBody {
             concurrency_key: self.concurrency_key,
             correlation_id: self.correlation_id,
             request_id: caller.request_id,
+            trace_id: self.trace_id,
+            metadata: self.metadata,
             owner_user_id: self.owner_user_id,
             project_id: self.project_id,
             parent,
-            ..EnqueueRequest::new(definition_key, self.payload.unwrap_or_else(|| json!({})), Source::Manual)
+            ..EnqueueRequest::new(definition_key, self.payload.unwrap_or_else(|| json!({})), Source::Api)
         })
     }
 
@@ -130,53 +146,6 @@ fn one_key(body: Option<String>, header: Option<String>) -> Result<Option<String
 
 fn no_parent() -> Problem {
     Problem::invalid("parent_job_id", "There is no such job. Nothing was enqueued.")
-}
-
-#[derive(Deserialize, ToSchema)]
-#[schema(as = NewJobs)]
-#[serde(deny_unknown_fields)]
-pub struct BulkBody {
-    #[schema(min_items = 1, max_items = 1000)]
-    jobs: Vec<NewJobBody>,
-}
-
-impl BulkBody {
-    /// The parent of each job, in order.
-    pub fn parents(&self) -> Result<Vec<Option<JobRef>>, Problem> {
-        if !(1..=MOST_AT_ONCE).contains(&self.jobs.len()) {
-            let message = format!(
-                "One call carries 1 to {MOST_AT_ONCE} jobs, not {}. Nothing was enqueued.",
-                self.jobs.len()
-            );
-            return Err(Problem::invalid("jobs", message));
-        }
-        let parents = self.jobs.iter().enumerate();
-        parents.map(|(place, job)| job.parent().map_err(|problem| at(place, problem))).collect()
-    }
-
-    pub fn requests(
-        self,
-        definitions: &Definitions,
-        parents: Vec<Option<i64>>,
-        caller: &Caller,
-    ) -> Result<Vec<EnqueueRequest>, Problem> {
-        if caller.idempotency_key.is_some() {
-            let message = "One key cannot stand for many jobs: give each its own idempotency_key. Nothing was enqueued.";
-            return Err(Problem::invalid("Idempotency-Key", message));
-        }
-        let jobs = self.jobs.into_iter().zip(parents).enumerate();
-        jobs.map(|(place, (job, parent))| {
-            job.request(definitions, parent, caller.clone()).map_err(|problem| at(place, problem))
-        })
-        .collect()
-    }
-}
-
-fn at(place: usize, mut problem: Problem) -> Problem {
-    for error in &mut problem.errors {
-        error.field = format!("jobs[{place}].{}", error.field);
-    }
-    problem
 }
 
 /// Places in a payload as everywhere else in a body: `payload.rows`, not `payload/rows`.

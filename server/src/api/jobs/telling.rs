@@ -6,7 +6,6 @@ mod parts;
 use super::listing::Asked;
 use crate::api::words::{Anything, JobState, Moment, SourceWord, StageShape};
 pub use enqueued::{EnqueuedMany, EnqueuedOne};
-use leasehold_app::components::mask::mask;
 use leasehold_types::{
     JobId, JobStatus, Source, Stage, TenantId, Timestamp,
     browse::{BrowsedJob, BrowsedJobs, Mark},
@@ -133,6 +132,9 @@ pub struct JobView {
     payload: Value,
     #[schema(value_type = Anything, required = false)]
     result: Option<Value>,
+    /// What its caller wants to find with it again.
+    #[schema(value_type = Anything)]
+    metadata: Value,
     requested_by: String,
     source_ref: Option<String>,
     project_id: Option<i64>,
@@ -146,11 +148,15 @@ pub struct JobView {
     stages: Vec<Stage>,
     #[schema(value_type = Moment)]
     queued_at: Timestamp,
+    #[schema(value_type = Moment)]
+    updated_at: Timestamp,
     #[schema(value_type = Option<Moment>)]
     leased_until: Option<Timestamp>,
     error_class: Option<String>,
     error_message: Option<String>,
     error_stack: Option<String>,
+    #[schema(value_type = Option<Moment>)]
+    cancelled_at: Option<Timestamp>,
     cancellation_reason: Option<String>,
     cancelled_by: Option<String>,
     #[schema(value_type = Option<Moment>)]
@@ -191,11 +197,7 @@ impl From<FailureMark> for Failure {
 }
 
 impl From<JobDetail> for JobView {
-    fn from(mut detail: JobDetail) -> Self {
-        mask(&mut detail.payload);
-        if let Some(result) = &mut detail.result {
-            mask(result);
-        }
+    fn from(detail: JobDetail) -> Self {
         Self {
             job: Job::from(BrowsedJob {
                 row: detail.row,
@@ -206,6 +208,7 @@ impl From<JobDetail> for JobView {
             }),
             payload: detail.payload,
             result: detail.result,
+            metadata: detail.metadata,
             requested_by: detail.requested_by,
             source_ref: detail.source_ref,
             project_id: detail.project_id,
@@ -217,6 +220,8 @@ impl From<JobDetail> for JobView {
             children: detail.children.into_iter().map(Into::into).collect(),
             stages: detail.stages,
             queued_at: detail.queued_at,
+            updated_at: detail.updated_at,
+            cancelled_at: detail.cancelled_at,
             leased_until: detail.leased_until,
             error_class: detail.error_class,
             error_message: detail.error_message,

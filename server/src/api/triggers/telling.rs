@@ -1,7 +1,6 @@
 //! What is told about triggers, their firings and events.
 
 use crate::api::words::{Anything, CatchUpWord, FiringWord, Moment, TriggerWord};
-use leasehold_app::components::mask::mask;
 use leasehold_queue::{engine::EventAnswer, triggers::schedule::Upcoming};
 use leasehold_types::{
     CatchUp, FiringOutcome, FiringView, Timestamp, Trigger, TriggerId, TriggerKind, TriggerRule,
@@ -47,14 +46,12 @@ pub struct TriggerView {
 }
 
 impl From<Trigger> for TriggerView {
-    fn from(mut trigger: Trigger) -> Self {
-        mask(&mut trigger.payload_template);
+    fn from(trigger: Trigger) -> Self {
         let trigger_type = trigger.rule.kind();
         let (mut event_name, mut filter) = (None, None);
         let (mut cron_expr, mut timezone, mut catch_up) = (None, None, None);
         match trigger.rule {
-            TriggerRule::Event { event_name: name, filter: mut conditions } => {
-                mask(&mut conditions);
+            TriggerRule::Event { event_name: name, filter: conditions } => {
                 (event_name, filter) = (Some(name), Some(conditions));
             }
             TriggerRule::Schedule { cron_expr: cron, timezone: zone, catch_up: policy } => {

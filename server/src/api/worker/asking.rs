@@ -17,7 +17,7 @@ const LONGEST_NAME: usize = 128;
 pub fn full_name(scope: &Scope, name: &str) -> WorkerId {
     match &scope.actor {
         Actor::Key { prefix, .. } => WorkerId(format!("{prefix}/{name}")),
-        Actor::User { .. } | Actor::System(_) => WorkerId(name.to_owned()),
+        Actor::User { .. } | Actor::Terminal(_) | Actor::System(_) => WorkerId(name.to_owned()),
     }
 }
 

@@ -4,8 +4,9 @@
 //! answer; the task then hands the jobs back, instead of leaving them to their leases.
 
 use super::Workers;
+use crate::auth::api_key;
 use leasehold_queue::{
-    Scope,
+    Actor, Engine, Scope,
     engine::RemoteClaim,
     params::{ClaimedJob, Wake},
 };
@@ -21,6 +22,7 @@ use tokio::{
     sync::{broadcast, oneshot},
     time::{Instant, sleep_until, timeout_at},
 };
+use tracing::Instrument;
 
 /// A job may become due without anybody's wake-up, and a wake-up may be lost.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -58,7 +60,7 @@ pub async fn claim(
 ) -> Result<Vec<ClaimedJob>, Problem> {
     let (answer, answered) = oneshot::channel();
     let workers = workers.clone();
-    tokio::spawn(async move {
+    let work = async move {
         let mut answer = answer;
         let found = wait_for_jobs(&workers, &scope, &claim, patience, &mut answer).await;
         if let Err(Ok(jobs)) = answer.send(found)
@@ -66,7 +68,8 @@ pub async fn claim(
         {
             tracing::warn!(%error, "jobs that nobody waited for cannot be handed back; their leases run out");
         }
-    });
+    };
+    tokio::spawn(work.in_current_span());
     answered.await.unwrap_or_else(|_| {
         Err(Problem::new(ProblemCode::Internal, "The claim broke off. The log has the details."))
     })
@@ -95,7 +98,17 @@ async fn wait_for_jobs(
             () = workers.api.ending.cancelled() => return Ok(jobs),
             () = caller.closed() => return Ok(jobs),
         }
+        still_known(engine, scope).await?;
     }
+}
+
+/// A key may be revoked, or expire, while its worker waits.
+async fn still_known(engine: &Engine, scope: &Scope) -> Result<(), Problem> {
+    let Actor::Key { id, .. } = &scope.actor else { return Ok(()) };
+    if engine.store().live_keys(&[*id]).await?.is_empty() {
+        return Err(api_key::unknown());
+    }
+    Ok(())
 }
 
 /// Until there may be jobs, at the latest until `latest`.

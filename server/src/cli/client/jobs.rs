@@ -46,7 +46,7 @@ pub struct Stats {
     domain: Option<String>,
     #[arg(long)]
     queue: Option<String>,
-    #[arg(long)]
+    #[arg(long, alias = "job_type")]
     job_type: Option<String>,
     #[command(flatten)]
     target: Target,
@@ -61,20 +61,33 @@ pub struct List {
     domain: Option<String>,
     #[arg(long)]
     queue: Option<String>,
-    #[arg(long)]
+    #[arg(long, alias = "job_type")]
     job_type: Option<String>,
+    #[arg(long, alias = "definition_key", value_name = "KEY")]
+    definition_key: Option<String>,
+    /// manual, event, schedule, system or api.
     #[arg(long)]
+    source: Option<String>,
+    #[arg(long, alias = "owner_user_id", value_name = "ID")]
     owner_user_id: Option<String>,
+    /// Not before this moment: 2030-01-31T08:00:00Z
+    #[arg(long, alias = "created_after", value_name = "TIME")]
+    created_after: Option<String>,
+    #[arg(long, alias = "created_before", value_name = "TIME")]
+    created_before: Option<String>,
     /// Part of the type, the error or the correlation id.
     #[arg(long)]
     q: Option<String>,
     #[arg(long, default_value_t = 50)]
     limit: u32,
-    /// created_at, priority or status.
+    /// Where the list before ended (its `next_cursor`; see --json).
     #[arg(long)]
+    cursor: Option<String>,
+    /// created_at, priority or status.
+    #[arg(long, alias = "sort_by")]
     sort_by: Option<String>,
     /// asc or desc.
-    #[arg(long)]
+    #[arg(long, alias = "sort_order")]
     sort_order: Option<String>,
     #[command(flatten)]
     target: Target,
@@ -117,9 +130,14 @@ impl List {
             .with("domain", self.domain)
             .with("queue", self.queue)
             .with("job_type", self.job_type)
+            .with("definition_key", self.definition_key)
+            .with("source", self.source)
             .with("owner_user_id", self.owner_user_id)
+            .with("created_after", self.created_after)
+            .with("created_before", self.created_before)
             .with("q", self.q)
             .with("limit", Some(self.limit))
+            .with("cursor", self.cursor)
             .with("sort_by", self.sort_by)
             .with("sort_order", self.sort_order);
         run(&self.target, call, out, show_list)

@@ -7,6 +7,7 @@ mod call;
 mod curl;
 mod enqueue;
 mod jobs;
+mod screen;
 mod sweeps;
 mod table;
 mod tail;
@@ -16,7 +17,7 @@ use call::{Call, Server};
 use clap::Args;
 pub use enqueue::Enqueue;
 pub use jobs::Jobs;
-use leasehold_types::Problem;
+use leasehold_types::{Problem, ProblemCode};
 use serde_json::Value;
 use std::process::ExitCode;
 pub use sweeps::{ArchiveMeta, Prune, Ttl};
@@ -55,7 +56,11 @@ fn blocking(work: impl Future<Output = Result<(), Problem>>) -> Result<(), Probl
 fn ended(out: Out, result: Result<(), Problem>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
-        Err(problem) => {
+        Err(mut problem) => {
+            if problem.code == ProblemCode::ConfirmationRequired {
+                problem.detail =
+                    "This cannot be undone: add --yes if you mean it. Nothing was changed.".to_owned();
+            }
             out.fail(&problem);
             // What is missing on our side is a matter of usage.
             ExitCode::from(if problem.field(call::KEY).is_some() { 2 } else { 1 })

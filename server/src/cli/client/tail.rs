@@ -3,7 +3,8 @@
 use super::{
     Target, blocking,
     call::{Call, Server},
-    curl, ended, table,
+    curl, ended,
+    screen::Screen,
 };
 use crate::cli::Out;
 use leasehold_types::{JobStatus, Problem};
@@ -26,14 +27,16 @@ pub fn run(target: &Target, job: &str, out: Out) -> ExitCode {
 async fn follow(server: &Server, call: &Call, job: &str, out: Out) -> Result<(), Problem> {
     let mut last_id: Option<String> = None;
     let mut in_vain = 0;
+    let mut screen = Screen::new();
     loop {
         let headers: Vec<_> = last_id.iter().map(|id| ("last-event-id", id.clone())).collect();
         match server.open(call, &headers, None).await {
             Ok(answer) => {
-                if read(answer, &mut last_id, out).await {
+                let heard = read(answer, &mut last_id, out, &mut screen).await;
+                if heard.anything {
                     in_vain = 0;
                 }
-                if has_ended(server, job).await? {
+                if heard.the_end || has_ended(server, job).await? {
                     return Ok(());
                 }
             }
@@ -51,22 +54,39 @@ fn is_passing(problem: &Problem) -> bool {
     problem.code.status() >= 500 || problem.code.status() == 429
 }
 
-/// Shows what comes until the stream ends or breaks; whether there was anything.
-async fn read(mut answer: reqwest::Response, last_id: &mut Option<String>, out: Out) -> bool {
+#[derive(Default)]
+struct Heard {
+    anything: bool,
+    the_end: bool,
+}
+
+/// Shows what comes until the job ends, or the stream breaks.
+async fn read(
+    mut answer: reqwest::Response,
+    last_id: &mut Option<String>,
+    out: Out,
+    screen: &mut Screen,
+) -> Heard {
     let mut lines = Lines::default();
-    let mut shown = false;
+    let mut heard = Heard::default();
     while let Ok(Some(chunk)) = answer.chunk().await {
         for event in lines.push(&chunk) {
             if let Some(id) = event.id {
                 *last_id = Some(id);
             }
-            if let Ok(data) = serde_json::from_str::<Value>(&event.data) {
-                out.say(&in_words(&event.name, &data), &data);
-                shown = true;
+            let Ok(data) = serde_json::from_str::<Value>(&event.data) else { continue };
+            screen.show(&event.name, &data, out);
+            heard.anything = true;
+            // Quarantined jobs end no stream, as somebody may requeue them; but nothing more comes by itself.
+            let status = data["metadata"]["status"].as_str().or_else(|| data["status"].as_str());
+            let is_over = status.and_then(|s| s.parse().ok()).is_some_and(JobStatus::is_finished);
+            if is_over && event.name != "snapshot" {
+                heard.the_end = true;
+                return heard;
             }
         }
     }
-    shown
+    heard
 }
 
 async fn has_ended(server: &Server, job: &str) -> Result<bool, Problem> {
@@ -76,14 +96,6 @@ async fn has_ended(server: &Server, job: &str) -> Result<bool, Problem> {
     };
     let status = view["status"].as_str().or_else(|| view["job"]["status"].as_str()).unwrap_or_default();
     Ok(status.parse::<JobStatus>().is_ok_and(JobStatus::is_finished))
-}
-
-fn in_words(name: &str, data: &Value) -> String {
-    let field = |key: &str| table::cell(&data[key]);
-    if name == "snapshot" {
-        return format!("now\t{}\t{}\t-", field("status"), field("progress_percent"));
-    }
-    format!("{}\t{}\t{}\t{}", field("timestamp"), field("stage"), field("progress"), field("message"))
 }
 
 #[derive(Debug, Default, PartialEq)]

@@ -171,7 +171,6 @@ impl From<Swept> for TtlSwept {
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Integrity {
-    #[serde(default)]
     pub fix: bool,
     pub domain: Option<String>,
     pub queue: Option<String>,

@@ -24,20 +24,12 @@ pub struct EnqueuedOne {
     definition_key: String,
     #[schema(value_type = Moment)]
     queued_at: Timestamp,
-    /// False: it existed already.
+    /// False: it existed already, for one of the two reasons that follow.
     created: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<Reason>,
-}
-
-/// Why there is no new job.
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Reason {
     /// The idempotency key was used before with the same payload.
-    Idempotent,
+    replayed: bool,
     /// A job that waits or runs holds the dedupe key.
-    Deduplicated,
+    deduplicated: bool,
 }
 
 impl EnqueuedOne {
@@ -50,11 +42,8 @@ impl EnqueuedOne {
             definition_key: made.definition_key.clone(),
             queued_at: made.job.queued_at,
             created: made.is_new(),
-            reason: match made.job.how {
-                HowCreated::Inserted => None,
-                HowCreated::Replayed => Some(Reason::Idempotent),
-                HowCreated::Deduplicated => Some(Reason::Deduplicated),
-            },
+            replayed: made.job.how == HowCreated::Replayed,
+            deduplicated: made.job.how == HowCreated::Deduplicated,
         }
     }
 }
@@ -66,20 +55,21 @@ pub struct EnqueuedMany {
     jobs: Vec<EnqueuedItem>,
     /// How many are new.
     pub created: usize,
-    /// How many were turned away by a key or a limit.
+    /// How many were turned away.
     refused: usize,
 }
 
 /// Either the job or what stood in its way.
 #[derive(Serialize, ToSchema)]
+#[serde(untagged)]
 #[schema(as = EnqueuedItem)]
-struct EnqueuedItem {
-    #[serde(flatten)]
-    job: Option<EnqueuedOne>,
-    /// A problem as it would have been answered to this job alone.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<crate::api::words::ProblemShape>)]
-    problem: Option<Value>,
+enum EnqueuedItem {
+    Job(EnqueuedOne),
+    Refused {
+        /// As it would have been answered to this job alone.
+        #[schema(value_type = crate::api::words::ProblemShape)]
+        problem: Value,
+    },
 }
 
 impl EnqueuedMany {
@@ -87,8 +77,8 @@ impl EnqueuedMany {
         let created = made.iter().flatten().filter(|made| made.is_new()).count();
         let refused = made.iter().filter(|made| made.is_err()).count();
         let item = |made: Result<Enqueued, Problem>| match made {
-            Ok(made) => EnqueuedItem { job: Some(EnqueuedOne::new(tenant, &made)), problem: None },
-            Err(refused) => EnqueuedItem { job: None, problem: Some(problem::body(&refused)) },
+            Ok(made) => EnqueuedItem::Job(EnqueuedOne::new(tenant, &made)),
+            Err(refused) => EnqueuedItem::Refused { problem: problem::body(&refused) },
         };
         Self { jobs: made.into_iter().map(item).collect(), created, refused }
     }
