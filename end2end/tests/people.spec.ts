@@ -63,6 +63,29 @@ for (const javaScriptEnabled of [true, false]) {
     expect(gone?.status()).toBe(404);
   });
 
+  test(`somebody with an account joins by the link and the password, ${how}`, async ({ people: _, database, serve, visit }) => {
+    await administer(database.url, ['tenant', 'add', 'Other']);
+    const person = (email: string, role: string, tenant: string) =>
+      administer(database.url, ['user', 'add', email, '--role', role, '--tenant', tenant, '--password-stdin'], `${EVE.password}\n`);
+    await person(EVE.email, 'viewer', 'other');
+    await person('bob@example.org', 'admin', TENANT.slug);
+    const server = await serve();
+    const [bob, eve] = [await visit({ javaScriptEnabled }), await visit({ javaScriptEnabled })];
+    await bob.goto(`${server.url}/login?next=${settings}`);
+    await new LoginPage(bob).submit('bob@example.org', EVE.password);
+    await expect(bob.getByRole('heading', { name: 'Members' })).toBeVisible();
+    const link = await invite(bob, server.url, EVE.email);
+    await expect(bob.locator('.person', { hasText: EVE.email })).toContainText('invited');
+
+    await eve.goto(link);
+    await expect(eve.getByRole('heading', { name: `Join ${TENANT.name}` })).toBeVisible();
+    await eve.getByRole('link', { name: 'Sign in to join' }).click();
+    await new LoginPage(eve).submit(EVE.email, EVE.password);
+    await eve.getByRole('button', { name: 'Join', exact: true }).click();
+    await expect(eve).toHaveURL(`${server.url}/t/${TENANT.slug}`);
+    await expect(eve.getByRole('status').filter({ hasText: `member of ${TENANT.name}` })).toBeVisible();
+  });
+
   test(`a key is made, shown once, used and revoked, ${how}`, async ({ people: _, serve, visit }) => {
     const server = await serve();
     const page = await visit({ javaScriptEnabled });

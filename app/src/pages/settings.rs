@@ -67,6 +67,9 @@ pub fn SettingsPage() -> impl IntoView {
                     {people(members, &slug, may, &flash, now)}
                     <section class="card" aria-labelledby="keys">
                         <h2 id="keys">"API keys"</h2>
+                        <p class="hint">
+                            "With a key, programs do what people do here: " <a href="/api/docs">"the API"</a> "."
+                        </p>
                         <Keys keys now revoke />
                         {new_key}
                     </section>
@@ -114,6 +117,7 @@ fn member_row(member: Member, slug: String, may: bool, last: bool, now: Timestam
         (None, true) => Some(view! { <Badge tone=Tone::Scheduled label="invited" /> }),
         (None, false) => None,
     };
+    let since = if invited { " · invited " } else { " · joined " };
     let actions = may.then(|| {
         let (user_id, email) = (user.id.to_string(), user.email.clone());
         let again = invited.then(|| {
@@ -137,9 +141,12 @@ fn member_row(member: Member, slug: String, may: bool, last: bool, now: Timestam
         <li class="row person">
             <div class="row-main">
                 <span class="row-title">{user.name}</span>
-                <span class="muted row-note breakable">{user.email} " · joined " <Ago at=joined_at now /></span>
+                <span class="muted row-note breakable">{user.email} {since} <Ago at=joined_at now /></span>
             </div>
-            <span class="person-role"><code class="tag">{role.as_str()}</code> " " {state}</span>
+            <span class="person-role">
+                <code class="tag">{role.as_str()}</code>
+                {state}
+            </span>
             <div class="person-actions">{actions}</div>
         </li>
     }

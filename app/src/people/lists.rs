@@ -196,7 +196,7 @@ fn audit_row(entry: AuditEntry, tenant: Option<String>, now: Timestamp) -> impl 
             <td class="muted nowrap">
                 <Ago at=entry.created_at now />
             </td>
-            <td class="breakable">{entry.actor}</td>
+            <td class="breakable audit-who">{entry.actor}</td>
             <td>
                 <code>{entry.action}</code>
             </td>
@@ -205,7 +205,7 @@ fn audit_row(entry: AuditEntry, tenant: Option<String>, now: Timestamp) -> impl 
                 {tenant.map(|slug| view! { <span class="muted row-note">{format!(" in {slug}")}</span> })}
             </td>
             <td class="middling breakable">{entry.reason}</td>
-            <td class="wide muted breakable">{entry.origin}</td>
+            <td class="wide muted audit-from" title=entry.origin.clone()>{entry.origin.clone()}</td>
             <td class="wide number-cell muted">{place}</td>
         </tr>
     }

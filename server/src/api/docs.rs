@@ -5,6 +5,7 @@ mod example;
 mod fields;
 mod html;
 
+use super::openapi::EVERYWHERE;
 use axum::{
     http::header,
     response::{Html, IntoResponse},
@@ -83,7 +84,8 @@ fn document(api: &Value) -> String {
 const KEYS: &str = "<p>A request shows a key as <code>X-API-KEY</code> or <code>Authorization: Bearer</code>. What a key may \
     do is its scope: <code>read</code>, <code>write</code> and <code>admin</code> include those before them; \
     <code>worker</code> opens the worker protocol and nothing else. A tenant’s key reaches its tenant; what belongs to another \
-    does not exist for it. A key of the installation reaches all, or with <code>X-Tenant</code> one of them.</p>";
+    does not exist for it. A key of the installation reaches all, or with <code>X-Tenant: slug</code> one of them. \
+    <code>X-Request-ID</code> is echoed, kept with jobs and in the audit log, and on every line that is logged about a request.</p>";
 
 fn of_tag<'a>(api: &'a Value, tag: &str) -> Vec<Operation<'a>> {
     let mut found = Vec::new();
@@ -103,6 +105,11 @@ fn short(path: &str) -> String {
     path.strip_prefix("/api/v1").unwrap_or(path).to_owned()
 }
 
+/// Headers that every route takes are said once, at the top.
+fn is_everywhere(parameter: &Value) -> bool {
+    EVERYWHERE.iter().any(|(name, _)| parameter["name"] == *name)
+}
+
 fn article(api: &Value, operation: &Operation) -> String {
     let (said, method, path) = (operation.said, operation.method, escape(operation.path));
     let anchor = operation.anchor();
@@ -117,7 +124,8 @@ fn article(api: &Value, operation: &Operation) -> String {
     text.push_str("</p>");
     text.push_str(&prose(said["description"].as_str().unwrap_or_default()));
     if let Some(parameters) = said["parameters"].as_array() {
-        text.push_str(&fields::of_parameters(api, parameters));
+        let own: Vec<_> = parameters.iter().filter(|p| !is_everywhere(p)).cloned().collect();
+        text.push_str(&fields::of_parameters(api, &own));
     }
     let body = &said["requestBody"]["content"]["application/json"]["schema"];
     if !body.is_null() {

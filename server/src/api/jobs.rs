@@ -63,10 +63,7 @@ fn located<T>(status: StatusCode, id: impl std::fmt::Display, body: T) -> Locate
 /// or an active dedupe key is the answer then, with `created: false`.
 #[utoipa::path(
     post, path = "/jobs", tag = "jobs", request_body = NewJobBody,
-    params(
-        ("Idempotency-Key" = Option<String>, Header, description = "The same as `idempotency_key` in the body"),
-        ("X-Tenant" = Option<String>, Header, description = "The tenant's slug, for keys of the installation"),
-    ),
+    params(("Idempotency-Key" = Option<String>, Header, description = "The same as `idempotency_key` in the body")),
     responses(
         (status = 201, description = "A new job", body = EnqueuedOne),
         (status = 200, description = "The job that exists already", body = EnqueuedOne),

@@ -10,8 +10,8 @@ use axum::middleware::from_fn_with_state;
 use utoipa::{
     OpenApi as _,
     openapi::{
-        OpenApi, PathItem, SecurityRequirement,
-        path::Operation,
+        ObjectBuilder, OpenApi, PathItem, RefOr, SecurityRequirement, Type,
+        path::{Operation, ParameterBuilder, ParameterIn},
         security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme},
     },
 };
@@ -22,8 +22,16 @@ use utoipa_axum::router::OpenApiRouter;
     info(
         title = "Leasehold",
         description = "Durable background jobs for many tenants. Programs enqueue jobs, follow them and steer queues here; \
-            workers on other machines claim jobs and report on them.\n\nErrors are RFC 9457 problems whose `code` is stable. \
-            Every request may carry `X-Request-ID`; it is echoed, kept with the job and in every log line."
+            workers on other machines claim jobs and report on them.\n\n\
+            **Errors** are RFC 9457 problems whose `code` is stable; what was refused changed nothing. Trying again helps with 429 and \
+            503, and `Retry-After` says when.\n\n\
+            **Retries.** A failed attempt is tried again while attempts are left, unless its class says that this cannot help \
+            (`validation_error`, `unsupported_format`, `quota_exceeded`, `internal_bug`, `corruption_detected`) or the worker said so. It \
+            waits as long as the worker asked for (`retry_after`), else by the definition's `retry`: `base_seconds`, doubled each time up \
+            to `cap_seconds`, with `none`, `full` or `decorrelated` jitter. Attempts used up: `dead_letter`. The same `error_code` several \
+            times in a row: `quarantined`.\n\n\
+            **Cancelling.** A waiting job is cancelled at once. A running one is asked to stop: its worker hears of it with its next \
+            heartbeat, and whatever it reports then, the job ends as `cancelled`, unless it was completed before."
     ),
     // Parameters only name the words they take; this is where the words stand.
     components(schemas(ProblemShape, FieldShape, JobState, Moment, SortWord, SortOrderWord, SourceWord)),
@@ -58,10 +66,29 @@ where
         for operation in operations(item) {
             let keys = ["api_key", "bearer"].map(|name| SecurityRequirement::new(name, [needs.name()]));
             operation.security = Some(keys.to_vec());
+            for (name, meaning) in EVERYWHERE {
+                describe_header(operation, name, meaning);
+            }
         }
     }
     let entrance = Entrance { engine: api.engine.clone(), needs };
     routes.layer(from_fn_with_state(entrance, api_key::enter))
+}
+
+/// Headers every route takes.
+pub const EVERYWHERE: [(&str, &str); 2] = [
+    ("X-Tenant", "The tenant's slug: confines a key of the installation to one tenant"),
+    (
+        "X-Request-ID",
+        "Echoed, kept with jobs and in the audit log, and on every line that is logged about the request",
+    ),
+];
+
+fn describe_header(operation: &mut Operation, name: &str, meaning: &str) {
+    let text = ObjectBuilder::new().schema_type(Type::String);
+    let header = ParameterBuilder::new().name(name).parameter_in(ParameterIn::Header);
+    let header = header.description(Some(meaning)).schema(Some(text)).build();
+    operation.parameters.get_or_insert_default().push(RefOr::T(header));
 }
 
 pub fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {

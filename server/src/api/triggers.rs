@@ -50,7 +50,6 @@ async fn list(
 /// by its members.
 #[utoipa::path(
     post, path = "/jobs/triggers", tag = "triggers", request_body = NewTriggerBody,
-    params(("X-Tenant" = Option<String>, Header, description = "The tenant's slug, for keys of the installation")),
     responses((status = 201, body = TriggerView), Refusal)
 )]
 async fn create(
@@ -136,7 +135,6 @@ async fn run(
 /// The next ten times it is due, on its own clock and in UTC, with changes of the clock marked.
 #[utoipa::path(
     post, path = "/jobs/triggers/preview", tag = "triggers", request_body = PreviewBody,
-    params(("X-Tenant" = Option<String>, Header, description = "The tenant's slug, for keys of the installation")),
     responses((status = 200, body = Preview), Refusal)
 )]
 async fn preview(
@@ -155,7 +153,6 @@ async fn preview(
 /// and the answer is the first one with `replayed: true`.
 #[utoipa::path(
     post, path = "/events", tag = "events", request_body = PostedEvent,
-    params(("X-Tenant" = Option<String>, Header, description = "The tenant's slug, for keys of the installation")),
     responses(
         (status = 201, description = "It was kept", body = EventView),
         (status = 200, description = "It had come before", body = EventView),

@@ -129,7 +129,7 @@ impl Cast {
     /// The headers with which a browser of this role comes. A worker has no browser, only its key.
     pub fn session(&self, role: Role) -> Vec<(&str, &str)> {
         let cookie = self.cookies[Self::place(role)].as_deref().map(|cookie| ("cookie", cookie));
-        let key = (role == Role::Worker).then(|| self.key(role)).unwrap_or_default();
+        let key = if role == Role::Worker { self.key(role) } else { Vec::new() };
         cookie.into_iter().chain(key).collect()
     }
 

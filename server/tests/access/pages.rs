@@ -52,7 +52,7 @@ const SPECIAL: &[&str] = &["/attachments/{id}", "/t/{slug}/live", "/do/{*functio
 
 pub fn try_all(cast: &Cast) -> Vec<String> {
     let routes = cast.house.json(&["routes"], "");
-    let list = |name: &str| routes[name].as_array().unwrap().iter().map(|p| text(p)).collect();
+    let list = |name: &str| routes[name].as_array().unwrap().iter().map(text).collect();
     let mut wrong = differences("the page", list("pages"), PAGES.iter().map(|p| p.0.to_owned()).collect());
     let fixed = FIXED.iter().map(|f| f.0).chain(SPECIAL.iter().copied()).map(str::to_owned);
     wrong.extend(differences("the address", list("fixed"), fixed.collect()));

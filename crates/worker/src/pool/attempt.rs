@@ -3,7 +3,7 @@
 use super::{Shared, finisher::Done, log_writer, renewer, running::Running};
 use crate::executor::{self, Ctx, Desk, End, Executor, JobRules, Outcome, Stop, failure};
 use leasehold_queue::{
-    params::{AttemptFacts, Finish},
+    params::{AttemptFacts, ClaimedJob, Finish},
     secrets::Redactor,
     transition::Ending,
 };
@@ -11,9 +11,24 @@ use leasehold_types::{ErrorClass, Problem, view::Definition};
 use std::{sync::Arc, time::Duration};
 use tokio::{sync::mpsc, time::sleep};
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
+use tracing::{Span, field};
 
 /// How often the definitions are asked for before the job is handed back.
 const DEFINITION_TRIES: u32 = 5;
+
+/// What every line that is logged about an attempt carries, whatever the log leaves out.
+pub fn span(job: &ClaimedJob) -> Span {
+    tracing::error_span!(
+        "attempt",
+        job_id = %job.id,
+        tenant_id = %job.tenant_id,
+        definition_key = field::Empty,
+        attempt_no = job.attempt,
+        worker_id = %job.lease.worker_id,
+        trace_id = job.trace_id,
+        request_id = job.request_id,
+    )
+}
 
 pub async fn run(shared: &Arc<Shared>, running: Arc<Running>, results: &mpsc::Sender<Done>) {
     let finish = match resolve(shared, &running).await {
@@ -39,7 +54,10 @@ async fn resolve(shared: &Shared, running: &Running) -> Result<(Arc<dyn Executor
         return Err(Ending::Failed(failure("unknown_job_type", ErrorClass::DependencyUnavailable, message)));
     };
     match definition(shared, running).await {
-        Ok(definition) => Ok((executor, definition.map(rules_of).unwrap_or_default())),
+        Ok(definition) => {
+            Span::current().record("definition_key", definition.as_ref().map(|d| d.key.as_str()));
+            Ok((executor, definition.map(rules_of).unwrap_or_default()))
+        }
         Err(problem) => {
             // Without its limits it must not run; someone else may have more luck.
             tracing::warn!(job = job.lease.number, %problem, "handed back: its definition cannot be read");

@@ -14,6 +14,7 @@ use tokio::{
     time::timeout,
 };
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
 
 /// Little is gained by larger claims, and a crash loses what was claimed and not begun.
 const CLAIM_AT_MOST: usize = 100;
@@ -108,7 +109,8 @@ fn start_all(
         shared.running.insert(running.clone());
         let (shared, results) = (shared.clone(), results.clone());
         tokio::spawn(async move {
-            attempt::run(&shared, running, &results).await;
+            let span = attempt::span(&running.job);
+            attempt::run(&shared, running, &results).instrument(span).await;
             // The slot is free as soon as the work is done; its result is on its way.
             drop(permit);
         });

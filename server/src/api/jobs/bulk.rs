@@ -37,7 +37,6 @@ pub struct BulkBody {
 /// (`jobs[3].payload.rows`).
 #[utoipa::path(
     post, path = "/jobs/bulk", tag = "jobs", request_body = BulkBody,
-    params(("X-Tenant" = Option<String>, Header, description = "The tenant's slug, for keys of the installation")),
     responses(
         (status = 201, description = "At least one new job", body = EnqueuedMany),
         (status = 200, description = "No new job", body = EnqueuedMany),

@@ -22,6 +22,10 @@ impl Screen {
         if out.is_json() || !self.on_terminal {
             return out.say(&in_fields(name, data), data);
         }
+        // That a line was logged says nothing here: the lines themselves are on the job's page.
+        if data["metadata"]["kind"] == "job.log" {
+            return;
+        }
         let mut stdout = std::io::stdout().lock();
         let again = if self.unfinished { "\r\x1b[2K" } else { "" };
         self.unfinished = data["metadata"]["kind"] == "job.progress";

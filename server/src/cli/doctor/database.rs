@@ -170,7 +170,11 @@ fn events(examined: &Examination) -> Finding {
     let since = examined.oldest_event_at.map(|at| format!(", the oldest from {at}")).unwrap_or_default();
     let says = format!("At most {} events are kept{since}.", examined.events);
     if examined.events > MANY_EVENTS {
-        return Finding::warning("outbox", says, "Prune jobs that have ended: their events go with time.");
+        return Finding::warning(
+            "outbox",
+            says,
+            "Keep them for a shorter time: JOBS_EVENTS_RETENTION_HOURS.",
+        );
     }
     Finding::ok("outbox", says)
 }

@@ -52,7 +52,8 @@ async fn signing(store: &Arc<dyn Store>) -> StoreResult<Finding> {
 fn alive(workers: &[WorkerView]) -> Finding {
     let live = workers.iter().filter(|worker| !worker.stale).count();
     if live > 0 {
-        return Finding::ok("workers", format!("{live} workers are alive."));
+        let are = if live == 1 { "worker is" } else { "workers are" };
+        return Finding::ok("workers", format!("{live} {are} alive."));
     }
     let mend = "Start `leasehold serve` or `leasehold worker`.";
     Finding::warning("workers", "No worker is alive: jobs wait.", mend)
