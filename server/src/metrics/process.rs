@@ -7,14 +7,13 @@ use axum::{
     middleware::Next,
     response::Response,
 };
-use leasehold_queue::Engine;
+use leasehold_queue::{Engine, clock::process_time};
 use std::{
     collections::BTreeMap,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicI64, AtomicU64, Ordering::Relaxed},
     },
-    time::{SystemTime, UNIX_EPOCH},
 };
 
 type Answered = (&'static str, String, u16);
@@ -32,7 +31,7 @@ pub struct ProcessFigures {
 
 impl Default for ProcessFigures {
     fn default() -> Self {
-        let began = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64());
+        let began = process_time().micros() as f64 / 1e6;
         Self {
             requests: Mutex::default(),
             streams_open: AtomicI64::new(0),

@@ -13,7 +13,7 @@ use std::process::ExitCode;
 #[derive(Subcommand)]
 pub enum Jobs {
     /// List jobs, newest first.
-    List(List),
+    List(Box<List>),
     /// Count jobs by domain, queue and type.
     Stats(Stats),
     /// Show one job.

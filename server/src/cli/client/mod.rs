@@ -45,7 +45,11 @@ fn run(target: &Target, call: Call, out: Out, show: Show) -> ExitCode {
         out.line(&curl::line(target, &call));
         return ExitCode::SUCCESS;
     }
-    ended(out, blocking(async { Ok(out.say_answer(&Server::new(target)?.send(&call).await?, show)) }))
+    let work = async {
+        out.say_answer(&Server::new(target)?.send(&call).await?, show);
+        Ok(())
+    };
+    ended(out, blocking(work))
 }
 
 fn blocking(work: impl Future<Output = Result<(), Problem>>) -> Result<(), Problem> {

@@ -105,7 +105,7 @@ fn space(file: &Path) -> Finding {
     let Ok(disk) = statvfs(folder) else {
         return Finding::warning("disk", "The free space cannot be told.", "Look at it yourself, with df.");
     };
-    let free = disk.blocks_available() as u64 * disk.fragment_size() as u64;
+    let free = disk.blocks_available() * disk.fragment_size();
     let says = format!("{} MiB are free beside the database.", free >> 20);
     match free {
         0..NO_SPACE => Finding::error("disk", says, "Make room: enqueueing fails when the disk is full."),

@@ -7,7 +7,7 @@ use leasehold_queue::{Engine, Scope, params::NewUser};
 use leasehold_types::Problem;
 use scratch_postgres::{ScratchPostgres, StartOptions};
 use serde_json::json;
-use std::{net::SocketAddr, path::PathBuf, process::Stdio, sync::Arc};
+use std::{net::SocketAddr, path::PathBuf, process::Stdio, sync::Arc, time::Duration};
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, Lines},
     net::TcpStream,
@@ -103,7 +103,7 @@ async fn people(engine: &Arc<Engine>, sessions: usize) -> Result<Vec<String>, Pr
     let mut cookies = Vec::new();
     for _ in 0..sessions {
         let data = [(SESSION_USER.to_owned(), json!(user.id))].into();
-        let expiry_date = time::OffsetDateTime::now_utc() + time::Duration::hours(1);
+        let expiry_date = engine.now().plus(Duration::from_secs(3_600)).datetime();
         let mut record = Record { id: Id::default(), data, expiry_date };
         kept.create(&mut record).await.map_err(|error| failed("sign in", error))?;
         cookies.push(format!("leasehold={}", record.id));
