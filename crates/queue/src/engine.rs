@@ -279,12 +279,13 @@ impl Engine {
 }
 
 fn reason_given(reason: &str) -> Result<&str, Problem> {
+    // As it was sent, so that what a description promises holds to the letter.
+    if reason.chars().count() > 500 || reason.contains('\0') {
+        return Err(Problem::invalid("reason", "Please keep the reason under 500 characters."));
+    }
     let reason = reason.trim();
     if reason.is_empty() {
         return Err(Problem::invalid("reason", "Please say why; the job's trail will show it."));
-    }
-    if reason.chars().count() > 500 || reason.contains('\0') {
-        return Err(Problem::invalid("reason", "Please keep the reason under 500 characters."));
     }
     Ok(reason)
 }

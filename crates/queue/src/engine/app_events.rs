@@ -79,9 +79,9 @@ impl Engine {
         payload::check_shape(&payload, self.config.max_json_bytes)?;
         self.config.secrets.apply(&mut payload)?;
         let id = Uuid::now_v7();
-        let event_id = request.event_id.unwrap_or_else(|| id.to_string()).trim().to_owned();
-        if event_id.is_empty() || event_id.chars().count() > LONGEST_ID || event_id.contains(char::is_control)
-        {
+        let given = request.event_id.unwrap_or_else(|| id.to_string());
+        let event_id = given.trim().to_owned();
+        if event_id.is_empty() || given.chars().count() > LONGEST_ID || event_id.contains(char::is_control) {
             let message = format!("It has 1 to {LONGEST_ID} characters on one line. Nothing was kept.");
             return Err(Problem::invalid("event_id", message));
         }

@@ -185,13 +185,13 @@ fn small(field: &str, value: Option<Value>) -> Result<Option<Value>, Problem> {
     Ok(Some(value))
 }
 
-/// Keys and ids given by callers: trimmed, at most 200 characters, no NUL; empty means none.
+/// Keys and ids given by callers: at most 200 characters as they were sent, no NUL; trimmed, and empty means none.
 fn short(field: &str, value: Option<String>) -> Result<Option<String>, Problem> {
     let Some(value) = value else { return Ok(None) };
-    let value = value.trim();
     if value.contains('\0') || value.chars().count() > 200 {
         let message = "It must have at most 200 characters and no NUL. Nothing was enqueued.";
         return Err(Problem::invalid(field, message));
     }
+    let value = value.trim();
     Ok((!value.is_empty()).then(|| value.to_owned()))
 }

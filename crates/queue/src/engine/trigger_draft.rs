@@ -129,9 +129,9 @@ fn only(kind: &str, given: &[(&str, bool)]) -> Result<(), Problem> {
 }
 
 fn label(label: Option<String>) -> Result<String, Problem> {
-    let label = label.unwrap_or_default();
-    let label = label.trim();
-    if label.is_empty() || label.chars().count() > LONGEST_LABEL || label.contains(char::is_control) {
+    let given = label.unwrap_or_default();
+    let label = given.trim();
+    if label.is_empty() || given.chars().count() > LONGEST_LABEL || label.contains(char::is_control) {
         let message = format!("A label has 1 to {LONGEST_LABEL} characters on one line.");
         return Err(Problem::invalid("label", message));
     }
@@ -139,10 +139,10 @@ fn label(label: Option<String>) -> Result<String, Problem> {
 }
 
 /// `provider.folder.updated`
-pub fn event_name(field: &str, name: &str) -> Result<String, Problem> {
-    let name = name.trim();
+pub fn event_name(field: &str, given: &str) -> Result<String, Problem> {
+    let name = given.trim();
     let plain = |c: char| c.is_ascii_alphanumeric() || "._:-/".contains(c);
-    if name.is_empty() || name.len() > LONGEST_NAME || !name.chars().all(plain) {
+    if name.is_empty() || given.len() > LONGEST_NAME || !name.chars().all(plain) {
         let message = format!("An event's name has 1 to {LONGEST_NAME} letters, digits and . _ : - /.");
         return Err(Problem::invalid(field, message));
     }

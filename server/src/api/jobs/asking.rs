@@ -167,7 +167,7 @@ pub struct CancelBody {
 
 impl CancelBody {
     pub fn reason(&self) -> &str {
-        self.reason.as_deref().map(str::trim).filter(|reason| !reason.is_empty()).unwrap_or(PROGRAMS_REASON)
+        self.reason.as_deref().filter(|reason| !reason.trim().is_empty()).unwrap_or(PROGRAMS_REASON)
     }
 }
 
