@@ -56,8 +56,9 @@ for (const javaScriptEnabled of [true, false]) {
     // Nobody leaves a tenant without an admin by accident.
     await ada.reload();
     await ada.locator('summary', { hasText: 'Remove' }).filter({ hasText: EVE.email }).click();
-    await ada.getByLabel('Leave this tenant without an admin').check();
-    await ada.getByRole('button', { name: 'Remove this member' }).click();
+    const removal = ada.locator('form', { hasText: 'Remove this member' }).filter({ hasText: EVE.email });
+    await removal.getByLabel('Leave this tenant without an admin').check();
+    await removal.getByRole('button', { name: 'Remove this member' }).click();
     await expect(ada.getByRole('status')).toContainText('no member any more');
     const gone = await eve.goto(`${server.url}/t/${TENANT.slug}`);
     expect(gone?.status()).toBe(404);
