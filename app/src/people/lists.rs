@@ -49,7 +49,7 @@ pub fn ShownOnce(secret: Option<Secret>) -> impl IntoView {
             }
             Secret::Link(link) => {
                 let note = "Hand it on yourself. It works once, for three days, and is not shown again.";
-                ("A link to choose a password", note, link, None)
+                ("A link to come in with", note, link, None)
             }
         };
         let curl = site.map(|site| {

@@ -96,7 +96,7 @@ impl Problem {
         let minutes = seconds.div_ceil(60).max(1);
         let unit = if minutes == 1 { "minute" } else { "minutes" };
         let wait = if seconds < 60 { "a few seconds".to_owned() } else { format!("{minutes} {unit}") };
-        let detail = format!("Too many attempts. Please try again in {wait}.");
+        let detail = format!("Please try again in {wait}.");
         Self::new(ProblemCode::TooManyAttempts, detail).retry_after(seconds)
     }
 
