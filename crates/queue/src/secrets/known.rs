@@ -24,6 +24,27 @@ pub const NAMES: [&str; 15] = [
     "cookie",
 ];
 
+/// Words that make a name look like a secret's wherever they stand in it; compared without case, dashes and underscores.
+const PARTS: [&str; 9] = [
+    "password",
+    "passwd",
+    "passphrase",
+    "secret",
+    "token",
+    "apikey",
+    "authorization",
+    "credential",
+    "privatekey",
+];
+
+/// Broader than [`is_secret_name`]: to hide one name too many costs little, to show one too many a secret.
+pub fn looks_secret(name: &str) -> bool {
+    let plain: String = name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase();
+    // How many tokens a model has read is no secret.
+    let counts_tokens = plain.ends_with("tokens");
+    PARTS.iter().any(|part| plain.contains(part) && !(counts_tokens && *part == "token"))
+}
+
 pub const SHAPES: [&str; 7] = [
     // AWS
     r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b",

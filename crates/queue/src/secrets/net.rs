@@ -1,6 +1,6 @@
 //! Finds secrets in JSON: names that announce one, and shapes that are one.
 
-use super::known::{NAMES, REDACTED, SHAPES, field_pattern};
+use super::known::{NAMES, REDACTED, SHAPES, field_pattern, looks_secret};
 use leasehold_types::Problem;
 use regex::Regex;
 use serde_json::{Map, Value};
@@ -17,6 +17,8 @@ pub struct Net {
     /// Those we know are caught too.
     our_names: bool,
     our_shapes: bool,
+    /// Also names that merely look like a secret's.
+    wide: bool,
 }
 
 /// Compiled when first needed: that takes longer than everything else a short command does.
@@ -41,6 +43,11 @@ impl Net {
     #[must_use]
     pub fn with_ours(self, names: bool, shapes: bool) -> Self {
         Self { our_names: names, our_shapes: shapes, ..self }
+    }
+
+    #[must_use]
+    pub fn widened(self) -> Self {
+        Self { wide: true, ..self }
     }
 
     fn names(&self) -> impl Iterator<Item = &Regex> {
@@ -119,7 +126,7 @@ impl Net {
     }
 
     pub fn is_denied(&self, key: &str) -> bool {
-        self.names().any(|names| names.is_match(key))
+        self.names().any(|names| names.is_match(key)) || (self.wide && looks_secret(key))
     }
 }
 

@@ -26,7 +26,7 @@ pub struct SecretPolicy {
 
 impl Default for SecretPolicy {
     fn default() -> Self {
-        let display = Net::default().with_ours(true, true);
+        let display = Net::default().with_ours(true, true).widened();
         Self { on_secret: OnSecret::Allow, door: Net::default(), display }
     }
 }
@@ -41,7 +41,7 @@ impl SecretPolicy {
     ) -> Result<Self, Problem> {
         let given = Net::new(deny_keys.unwrap_or_default(), patterns.unwrap_or_default())?;
         let door = given.clone().with_ours(deny_keys.is_none(), patterns.is_none());
-        Ok(Self { on_secret, door, display: given.with_ours(true, true) })
+        Ok(Self { on_secret, door, display: given.with_ours(true, true).widened() })
     }
 
     pub fn apply(&self, payload: &mut Value) -> Result<(), Problem> {
@@ -166,6 +166,14 @@ mod tests {
             let note = format!("key {REDACTED}");
             assert_eq!(shown, json!({"pwd": REDACTED, "note": note, "rows": 3, "max_tokens": 9}));
             assert!(policy.hides("db_password") && !policy.hides("author"));
+            for name in
+                ["api_keys", "passwords", "secret_value", "X-Auth-Token", "tokenValue", "cookie", "pwd"]
+            {
+                assert!(policy.hides(name), "{name}");
+            }
+            for name in ["rows", "seconds", "path", "pass_rate", "prompt_tokens", "max_tokens"] {
+                assert!(!policy.hides(name), "{name}");
+            }
         }
         let mut shown = json!({"PIN": 1234, "text": "card-99"});
         own.hide(&mut shown);

@@ -50,12 +50,7 @@ pub async fn enqueue_many(
     Body(body): Body<BulkBody>,
 ) -> Result<(StatusCode, Json<EnqueuedMany>), Refusal> {
     let tenant = one_tenant(&scope)?;
-    let jobs = body.checked(&caller)?;
-    let definitions = api.engine.definitions().await?;
-    let mut asked = Vec::with_capacity(jobs.len());
-    for job in jobs {
-        asked.push(read(&api.engine, &scope, &definitions, job, caller.clone()).await);
-    }
+    let asked = read_all(&api.engine, &scope, body.checked(&caller)?, &caller).await?;
     let made = enqueue_readable(&api.engine, &scope, tenant, asked).await?;
     if let Some(problem) = all_refused(&made) {
         return Err(problem.into());
@@ -79,6 +74,20 @@ impl BulkBody {
         }
         Ok(self.jobs)
     }
+}
+
+async fn read_all(
+    engine: &Engine,
+    scope: &Scope,
+    jobs: Vec<NewJobBody>,
+    caller: &Caller,
+) -> Result<Vec<Result<EnqueueRequest, Problem>>, Problem> {
+    let definitions = engine.definitions().await?;
+    let mut asked = Vec::with_capacity(jobs.len());
+    for job in jobs {
+        asked.push(read(engine, scope, &definitions, job, caller.clone()).await);
+    }
+    Ok(asked)
 }
 
 async fn read(
