@@ -9,6 +9,7 @@ use common::{
 use serde_json::json;
 
 on_both_databases! {
+    a_key_revoked_while_its_worker_waits_gets_nothing_more,
     only_a_valid_worker_key_opens_the_door,
     another_tenants_job_does_not_exist,
 }
@@ -141,4 +142,28 @@ fn kinds_run_over_http_are_made_once_and_kept_from_commands() {
     std::fs::write(house.dir.path().join("commands.toml"), book).unwrap();
     let refused = house.run(&["serve", "--addr", "127.0.0.1:0"], "");
     assert!(String::from_utf8_lossy(&refused.stderr).contains("another name"), "{refused:?}");
+}
+
+fn a_key_revoked_while_its_worker_waits_gets_nothing_more(house: House) {
+    let remote = Remote::new(house);
+    let (prefix, _) = remote.key["lh_".len()..].split_once('_').unwrap();
+    let used = || {
+        let listed = remote.house.json(&["key", "list", "--tenant", "acme"], "");
+        listed
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|key| key["prefix"] == prefix && key["last_used_at"].is_string())
+    };
+    std::thread::scope(|scope| {
+        let began = std::time::Instant::now();
+        let waiting = scope.spawn(|| remote.ask("claim", &json!({"wait_seconds": 15})));
+        while !used() {
+            assert!(began.elapsed().as_secs() < 10, "the worker never came in");
+        }
+        remote.house.json(&["key", "revoke", prefix], "");
+        let (status, refused) = waiting.join().unwrap();
+        assert_eq!((status, &refused["code"]), (401, &json!("UNAUTHENTICATED")), "{refused}");
+        assert!(began.elapsed().as_secs() < 12, "{:?}", began.elapsed());
+    });
 }

@@ -13,6 +13,7 @@ on_both_databases!(
     a_domain_may_have_to_be_named,
     a_forced_sweep_without_confirmation_does_nothing,
     pages_keep_to_the_domains_too,
+    triggers_and_figures_keep_to_the_domains_too,
 );
 
 const SCOPED: (&str, &str) = ("JOBS_DOMAIN_SCOPED_RBAC", "true");
@@ -133,4 +134,29 @@ fn pages_keep_to_the_domains_too(house: House) {
     };
     assert_eq!(page("ann@example.org"), 200, "who governs is exempt");
     assert_eq!(page("bob@example.org"), 403, "nothing is listed for Bob");
+}
+
+fn triggers_and_figures_keep_to_the_domains_too(house: House) {
+    let office = Office::new(house);
+    let rule = |kind: &str| json!({"label": kind, "trigger_type": "event", "event_name": "x", "definition_key": kind});
+    let made = |kind: &str| {
+        let (status, made) = office.post(&office.admin, "/jobs/triggers", &rule(kind));
+        assert_eq!(status, 201, "{made}");
+        made["id"].as_str().unwrap().to_owned()
+    };
+    let (own, foreign) = (made("export"), made("evaluate"));
+    let list = list_of(&office.admin);
+    let office = office.moved(&[SCOPED, (&list, "chatbooks")]);
+    let listed = office.get(&office.admin, "/jobs/triggers").1["triggers"].clone();
+    assert_eq!((listed.as_array().unwrap().len(), &listed[0]["id"]), (1, &json!(own)), "{listed}");
+    let path = format!("/jobs/triggers/{foreign}");
+    let off = json!({"is_enabled": false});
+    assert_eq!(office.get(&office.admin, &path).0, 403);
+    assert_eq!(office.ask(&office.admin, "PATCH", &path, Some(&off), None).0, 403);
+    assert_eq!(office.post(&office.admin, &format!("{path}/run"), &json!({})).0, 403);
+    assert_eq!(office.ask(&office.admin, "DELETE", &path, None, None).0, 403);
+    assert_eq!(office.post(&office.admin, "/jobs/triggers", &rule("evaluate")).0, 403);
+    assert_eq!(office.get(&office.governor, &path).1["is_enabled"], true, "nothing was changed");
+    assert_eq!(office.server.get("/metrics", &[("x-api-key", &office.admin)]).status, 403);
+    assert_eq!(office.server.get("/metrics", &[("x-api-key", &office.governor)]).status, 200);
 }

@@ -68,6 +68,16 @@ fn bodies_that_never_come_keep_no_one_waiting() {
             held.push(stream);
         }
         assert!(p99(&health_times(address, 100).await) < Duration::from_millis(200));
+        // Nor do they hold the turns of those who sign in.
+        let body = "email=ann%40example.org&password=a+wrong+password";
+        let whole = format!(
+            "POST /do/sign_in HTTP/1.1\r\nhost: x\r\nconnection: close\r\naccept: text/html\r\ncontent-length: {}\r\n\
+             content-type: application/x-www-form-urlencoded\r\n\r\n{body}",
+            body.len()
+        );
+        let signed = tokio::time::timeout(Duration::from_secs(5), exchange(address, whole.as_bytes())).await;
+        let signed = signed.expect("others can still sign in").unwrap();
+        assert_eq!(status_of(&signed), 303, "{signed}");
         let mut first = held.remove(0);
         let mut answer = Vec::new();
         let read = tokio::time::timeout(Duration::from_secs(45), first.read_to_end(&mut answer)).await;
