@@ -70,6 +70,10 @@ pub struct JobFacts {
     pub last_backoff: Option<f64>,
 }
 
+/// More than the three attempts a job has unless told otherwise, so that a plain failure ends as a dead letter:
+/// quarantine is for jobs that would go on failing for long.
+pub const DEFAULT_QUARANTINE_THRESHOLD: i32 = 5;
+
 /// The installation's rules.
 #[derive(Clone, Debug)]
 pub struct Rules {
@@ -81,7 +85,7 @@ pub struct Rules {
 
 impl Default for Rules {
     fn default() -> Self {
-        Self { quarantine_threshold: 3, retry: RetryPolicy::default() }
+        Self { quarantine_threshold: DEFAULT_QUARANTINE_THRESHOLD, retry: RetryPolicy::default() }
     }
 }
 

@@ -69,6 +69,16 @@ fn quarantine_comes_before_the_dead_letter_and_only_for_one_code() {
 }
 
 #[test]
+fn by_default_a_plain_failure_is_a_dead_letter_and_a_long_row_of_them_a_quarantine() {
+    let failing = |used, most| {
+        let facts = JobFacts { streak_code: Some("exit_1".into()), streak_count: used - 1, ..facts(used, most) };
+        judged(&facts, &failure(Some("exit_1"))).status
+    };
+    assert_eq!((failing(2, 3), failing(3, 3)), (Queued, DeadLetter));
+    assert_eq!((failing(4, 10), failing(5, 10)), (Queued, Quarantined));
+}
+
+#[test]
 fn a_cancellation_wins_over_a_retry() {
     let facts = JobFacts { cancel_requested: true, ..facts(1, 3) };
     assert_eq!(judged(&facts, &failure(None)).status, Cancelled);

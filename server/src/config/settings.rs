@@ -51,7 +51,7 @@ pub const SETTINGS: &[(&str, &str)] = &[
         "regular expressions of secrets, separated by semicolons; OpenAI, AWS, GitHub, JWT, Google and Slack keys",
     ),
     ("JOBS_IDEMPOTENCY_TTL_SECONDS", "how long idempotency keys are remembered, 0 = for ever; 86400"),
-    ("JOBS_QUARANTINE_THRESHOLD", "equal failures in a row until a job is quarantined, 0 = never; 3"),
+    ("JOBS_QUARANTINE_THRESHOLD", "equal failures in a row until a job is quarantined, 0 = never; 5"),
     ("JOBS_ARCHIVE_BEFORE_DELETE", "keep a copy of jobs that are pruned; false"),
     ("JOBS_EVENTS_RETENTION_HOURS", "how long events can be read, 0 = for ever; 168"),
     ("JOBS_DOMAIN_SCOPED_RBAC", "keep people and keys to the domains listed for them; false"),
