@@ -11,7 +11,7 @@ use leasehold_types::{ErrorClass, Problem, view::Definition};
 use std::{sync::Arc, time::Duration};
 use tokio::{sync::mpsc, time::sleep};
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
-use tracing::{Span, field};
+use tracing::{Instrument, Span, field};
 
 /// How often the definitions are asked for before the job is handed back.
 const DEFINITION_TRIES: u32 = 5;
@@ -134,7 +134,8 @@ async fn run_with_timeout(running: &Arc<Running>, ctx: &Arc<Ctx>, executor: Arc<
     let patience = executor.patience(&running.job);
     let task = {
         let (running, ctx) = (running.clone(), ctx.clone());
-        tokio::spawn(async move { executor.run(&running.job, &ctx).await })
+        // A spawned task begins outside of every span: what the executor logs belongs to the attempt too.
+        tokio::spawn(async move { executor.run(&running.job, &ctx).await }.in_current_span())
     };
     let mut task = AbortOnDropHandle::new(task);
     let overdue = async {
