@@ -138,10 +138,14 @@ pub(crate) async fn job(
 async fn row_of(connection: &mut SqliteConnection, number: i64) -> Outcome<JobRecord> {
     let row = sqlx::query_as!(
         JobRecord,
-        "SELECT number, id, domain, queue, job_type, source, status, priority, attempt_count, max_attempts, created_at,
-                available_at, started_at, acquired_at, completed_at, worker_id, stage, progress_percent,
-                progress_message, error_code, cancel_requested_at
-         FROM jobs WHERE number = ?1",
+        r#"SELECT j.number, j.id, j.domain, j.queue, j.job_type, j.source, j.status, j.priority, j.attempt_count,
+                  j.attempt_base, j.max_attempts, j.created_at, j.available_at, j.started_at, j.acquired_at,
+                  j.completed_at, j.worker_id, last.worker_id AS "last_worker_id?: String",
+                  last.started_at AS "last_started_at?: String", last.finished_at AS "last_finished_at?: String",
+                  j.stage, j.progress_percent, j.progress_message, j.error_code, j.cancel_requested_at
+           FROM jobs j
+           LEFT JOIN job_attempts last ON last.job_number = j.number AND last.attempt = j.attempt_count
+           WHERE j.number = ?1"#,
         number
     )
     .fetch_one(connection)
