@@ -53,7 +53,8 @@ async fn open(
     number: &str,
     name: &str,
 ) -> Result<Response, Problem> {
-    let user = current.0.ok_or_else(|| Problem::new(ProblemCode::Unauthenticated, "Please sign in first."))?;
+    let user =
+        current.0.ok_or_else(|| Problem::new(ProblemCode::Unauthenticated, "Please sign in first."))?;
     let visit = admit(&engine, user, slug).await?;
     let number: i64 = number.parse().map_err(|_| Problem::not_found("This job"))?;
     let file = File::parse(name).ok_or_else(|| Problem::not_found("This file"))?;

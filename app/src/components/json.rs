@@ -59,9 +59,9 @@ pub fn JsonCard(
     let mut budget = Budget::full();
     let tree = node(None, &value, 0, &mut budget);
     let label = format!("Download the {} as JSON", title.to_lowercase());
-    let cut = budget
-        .is_cut
-        .then(|| view! { <p class="muted cut-note">"This is only a part of it. The download has everything."</p> });
+    let cut = budget.is_cut.then(
+        || view! { <p class="muted cut-note">"This is only a part of it. The download has everything."</p> },
+    );
     view! {
         <section class="card" data-key=format!("json-{title}")>
             <div class="card-head">
@@ -167,7 +167,9 @@ mod tests {
     #[test]
     fn a_large_value_makes_no_large_page() {
         let deep = (0..500).fold(json!(1), |inner, _| json!([inner]));
-        let wide = json!((0..150).map(|_| json!((0..150).map(|n| n.to_string()).collect::<Vec<_>>())).collect::<Vec<_>>());
+        let wide = json!(
+            (0..150).map(|_| json!((0..150).map(|n| n.to_string()).collect::<Vec<_>>())).collect::<Vec<_>>()
+        );
         for value in [json!("x".repeat(1_000_000)), wide, deep, json!({"k".repeat(500_000): 1})] {
             let (bytes, is_cut) = shown(&value);
             assert!(is_cut && bytes < 1_000_000, "{bytes}");

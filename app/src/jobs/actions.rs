@@ -27,7 +27,11 @@ pub async fn enqueue(
     let form = JobForm { definition_key, field, payload_json, priority, queue, run_at };
     let answer = match form.enqueue(&visit).await {
         Ok((number, is_new)) => {
-            let text = if is_new { "was queued." } else { "already exists with the same key; no new job was created." };
+            let text = if is_new {
+                "was queued."
+            } else {
+                "already exists with the same key; no new job was created."
+            };
             let flash = Flash::notice(format!("Job #{number} {text}"));
             flash_and_redirect(flash, &job_path(&visit, number)).await
         }
@@ -138,9 +142,9 @@ pub async fn cancel(
     let answer = ssr::door().engine.cancel(&visit.scope, JobRef::Number(number), &reason).await;
     let flash = match answer {
         Ok(CancelAnswer::Cancelled) => Flash::notice(format!("Job #{number} was cancelled.")),
-        Ok(CancelAnswer::Requested) => {
-            Flash::notice(format!("Job #{number} was asked to stop. Its worker has a few seconds to clean up."))
-        }
+        Ok(CancelAnswer::Requested) => Flash::notice(format!(
+            "Job #{number} was asked to stop. Its worker has a few seconds to clean up."
+        )),
         Err(problem) => Flash::problem(problem, &[("form", "cancel"), ("reason", &reason)]),
     };
     flash_and_redirect(flash, &job_path(&visit, number)).await.map_err(refuse)

@@ -29,7 +29,9 @@ fn quarantined(job: &JobDetail, may_operate: bool) -> Explanation {
         n => format!("{n} new attempts"),
     };
     let remedy = if may_operate {
-        format!("Fix the cause, then requeue it: it gets {attempts}. If it is not needed any more, cancel it.")
+        format!(
+            "Fix the cause, then requeue it: it gets {attempts}. If it is not needed any more, cancel it."
+        )
     } else {
         "It stays here until an admin of this tenant requeues or cancels it.".into()
     };
@@ -106,8 +108,7 @@ mod tests {
     fn ended_jobs_say_why_they_do_not_run_again() {
         let mut dead = job(JobStatus::DeadLetter);
         dead.row.error_code = Some("timeout".into());
-        let expected =
-            "All 3 attempts failed; the last error was timeout. It does not run again by itself.";
+        let expected = "All 3 attempts failed; the last error was timeout. It does not run again by itself.";
         assert_eq!(sentence(&dead), expected);
         let mut failed = job(JobStatus::Failed);
         assert_eq!(sentence(&failed), "It failed with an error that is not retried.");

@@ -118,11 +118,18 @@ fn titles(job: &JobDetail) -> Vec<String> {
 #[test]
 fn a_retried_job_tells_attempts_and_waits_in_order() {
     let mut job = job(JobStatus::Completed);
-    job.attempts =
-        vec![attempt(1, AttemptOutcome::Failed, 1, Some(3)), attempt(2, AttemptOutcome::Succeeded, 6, Some(9))];
+    job.attempts = vec![
+        attempt(1, AttemptOutcome::Failed, 1, Some(3)),
+        attempt(2, AttemptOutcome::Succeeded, 6, Some(9)),
+    ];
     job.row.completed_at = Some(at(9));
-    let expected =
-        ["Queued by ann@example.org", "Attempt 1 failed", "Waited to retry", "Attempt 2 succeeded", "Completed"];
+    let expected = [
+        "Queued by ann@example.org",
+        "Attempt 1 failed",
+        "Waited to retry",
+        "Attempt 2 succeeded",
+        "Completed",
+    ];
     assert_eq!(titles(&job), expected);
 }
 
@@ -180,8 +187,10 @@ fn a_requeued_job_waits_as_if_it_were_new() {
 fn a_released_attempt_is_told_as_one() {
     let mut job = job(JobStatus::Queued);
     (job.row.attempt_count, job.row.attempts_used) = (2, 0);
-    job.attempts =
-        vec![attempt(1, AttemptOutcome::Released, 1, Some(3)), attempt(2, AttemptOutcome::Released, 6, Some(9))];
+    job.attempts = vec![
+        attempt(1, AttemptOutcome::Released, 1, Some(3)),
+        attempt(2, AttemptOutcome::Released, 6, Some(9)),
+    ];
     let expected = [
         "Queued by ann@example.org",
         "Attempt 1 was released by its worker",

@@ -203,11 +203,7 @@ fn select(
 fn as_json(flash: &Flash, json_only: bool) -> impl IntoView + use<> {
     let typed = flash.value("payload_json");
     let open = json_only || !typed.is_empty();
-    let hint = if json_only {
-        "A JSON object."
-    } else {
-        "If filled in, it replaces the fields above."
-    };
+    let hint = if json_only { "A JSON object." } else { "If filled in, it replaces the fields above." };
     let field =
         Field::new("payload_json", "Payload").hint(hint).error(flash.error("payload_json")).optional();
     let (by, invalid) = (field.described_by(), field.invalid());

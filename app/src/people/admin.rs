@@ -16,7 +16,9 @@ pub async fn add_tenant(
     let (_, scope) = ssr::governing().map_err(refuse)?;
     let chosen = Some(slug.trim()).filter(|slug| !slug.is_empty());
     let flash = match ssr::door().engine.create_tenant(&scope, &name, chosen).await {
-        Ok(tenant) => Flash::notice(format!("Tenant “{}” was created; its slug is {}.", tenant.name, tenant.slug)),
+        Ok(tenant) => {
+            Flash::notice(format!("Tenant “{}” was created; its slug is {}.", tenant.name, tenant.slug))
+        }
         Err(problem) => Flash::problem(problem, &[("name", &name), ("slug", &slug)]),
     };
     flash_and_redirect(flash, TENANTS).await.map_err(refuse)

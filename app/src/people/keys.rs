@@ -47,7 +47,9 @@ impl KeyForm {
             Err(problem) => Err(problem),
         };
         match made {
-            Ok((key, shown)) => show_once(format!("The key “{}” was created.", key.name), KEY, &shown, to).await,
+            Ok((key, shown)) => {
+                show_once(format!("The key “{}” was created.", key.name), KEY, &shown, to).await
+            }
             Err(problem) => {
                 let typed = [
                     ("key_name", self.key_name.as_str()),
@@ -66,7 +68,9 @@ impl KeyForm {
             (_, Ok(days @ 1..=3_650)) => {
                 Some(ssr::door().engine.now().plus(Duration::from_secs(86_400 * days)))
             }
-            _ => return Err(Problem::invalid("expires_days", "Please enter a number of days, at most 3650.")),
+            _ => {
+                return Err(Problem::invalid("expires_days", "Please enter a number of days, at most 3650."));
+            }
         };
         let scopes = vec![self.key_scope.clone()];
         Ok(KeyRequest { tenant, name: self.key_name.clone(), scopes, expires_at })

@@ -44,9 +44,7 @@ pub fn explain(facts: &DiagnosisFacts) -> Diagnosis {
         }
     }
     let summary = match facts.status {
-        JobStatus::Queued if causes.is_empty() => {
-            "It is next in line for a free worker.".to_owned()
-        }
+        JobStatus::Queued if causes.is_empty() => "It is next in line for a free worker.".to_owned(),
         JobStatus::Queued => causes[0].text.clone(),
         JobStatus::Processing => "It is running.".to_owned(),
         other => format!("It has ended: {}.", other.label().to_lowercase()),

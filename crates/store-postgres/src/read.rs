@@ -16,7 +16,9 @@ use std::collections::HashMap;
 use time::OffsetDateTime;
 use uuid::Uuid;
 
+/// Of more there are only the newest.
 const TRAIL_SHOWN: i64 = 200;
+/// More children than this are not listed.
 const CHILDREN_SHOWN: i64 = 100;
 
 /// The number of a job the scope reaches; `FORBIDDEN` outside its domains. Statements then look up by number alone,
@@ -288,10 +290,11 @@ async fn newest_lines(
     Ok(lines)
 }
 
+/// The newest entries, oldest first.
 async fn trail(connection: &mut PgConnection, number: i64) -> StoreResult<Vec<TrailEntry>> {
     sqlx::query!(
         "SELECT created_at, actor, action, reason FROM audit_log
-         WHERE object_type = 'job' AND object_id = $1 ORDER BY id LIMIT $2",
+         WHERE object_type = 'job' AND object_id = $1 ORDER BY id DESC LIMIT $2",
         number.to_string(),
         TRAIL_SHOWN
     )
@@ -299,6 +302,7 @@ async fn trail(connection: &mut PgConnection, number: i64) -> StoreResult<Vec<Tr
     .await
     .map(|rows| {
         rows.into_iter()
+            .rev()
             .map(|r| TrailEntry {
                 at: stamp(r.created_at),
                 actor: r.actor,

@@ -169,6 +169,7 @@ fn deed_in_words(action: &str) -> String {
     match action {
         "job.create" => "queued this job".into(),
         "job.cancel" => "cancelled it".into(),
+        "job.attach" => "attached a file".into(),
         "job.requeue" => "requeued it".into(),
         "job.reschedule" => "rescheduled it".into(),
         other => other.replace(['_', '.'], " "),

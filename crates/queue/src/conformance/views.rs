@@ -2,8 +2,10 @@
 
 use super::bench::{Bench, NOW, failed};
 use crate::{
+    attachments::NewAttachment,
     history::{self, Streak},
     params::NewJob,
+    scope::Scope,
     transition::Ending,
 };
 use leasehold_types::{
@@ -57,6 +59,24 @@ pub async fn parents_and_children_are_linked(b: Bench) {
     assert_eq!((parent.children[0].number, parent.children[0].status), (child, JobStatus::Queued));
     let link = b.detail(child).await.parent.unwrap();
     assert_eq!((link.number, link.status), (job.lease.number, JobStatus::Completed));
+}
+
+pub async fn only_so_many_children_are_listed(b: Bench) {
+    let parent = b.create(b.job(b.a)).await.number;
+    let children = (0..101).map(|_| NewJob { parent: Some(parent), ..b.job(b.a) }).collect();
+    b.store.create_jobs(&Scope::system("test"), children).await.unwrap();
+    assert_eq!(b.detail(parent).await.children.len(), 100);
+}
+
+pub async fn only_the_newest_activity_is_listed(b: Bench) {
+    let number = b.create(b.job(b.a)).await.number;
+    for _ in 0..201 {
+        let file = NewAttachment::new("a.txt", "text/plain", vec![1]);
+        b.store.keep_file(&b.ann(), JobRef::Number(number), file).await.unwrap();
+    }
+    b.store.cancel(&b.ann(), JobRef::Number(number), Some("enough")).await.unwrap();
+    let trail = b.detail(number).await.trail;
+    assert_eq!((trail.len(), trail.last().unwrap().action.as_str()), (200, "job.cancel"));
 }
 
 pub async fn the_cursor_is_current(b: Bench) {
@@ -131,7 +151,11 @@ pub async fn the_last_worker_stays_known(b: Bench) {
     let (filter, page) = (JobFilter::default(), PageRequest::default());
     let listed = b.store.list(&b.ann(), &filter, page).await.unwrap();
     assert_eq!(listed.rows[0].last_run, Some(ended.clone()));
-    let browsed = b.store.browse(&b.ann(), &filter, Browse { sorting: Sorting::default(), after: None, skip: 0, limit: 10 }).await.unwrap();
+    let browsed = b
+        .store
+        .browse(&b.ann(), &filter, Browse { sorting: Sorting::default(), after: None, skip: 0, limit: 10 })
+        .await
+        .unwrap();
     assert_eq!(browsed.jobs[0].row.last_run, Some(ended.clone()));
     let overview = b.store.overview(&b.ann(), b.a).await.unwrap();
     assert_eq!(overview.recent_failures[0].last_run, Some(ended));
