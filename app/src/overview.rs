@@ -80,7 +80,7 @@ fn running_row(row: &JobRow, now: leasehold_types::Timestamp) -> impl IntoView +
                 {row.job_type.clone()}
             </span>
             <span class="muted row-note">
-                {row.stage.clone().unwrap_or_else(|| "starting".into())}
+                {row.stage.clone().unwrap_or_else(|| if row.progress > 0 { "running" } else { "starting" }.into())}
                 {worker.map(|w| format!(" · {w}"))} " · " <Since from now />
             </span>
         </span>
@@ -104,7 +104,7 @@ fn Failures(slug: String, overview: RwSignal<Overview>) -> impl IntoView {
                     rows.iter().map(|row| failure_row(&slug, row, now)).collect_view()
                 }}
             </ul>
-            {move || rows.with(|(rows, _)| rows.is_empty()).then(|| quiet(icon::DONE, "No failures. Nice."))}
+            {move || rows.with(|(rows, _)| rows.is_empty()).then(|| quiet(icon::DONE, "No failures."))}
         </section>
     }
 }

@@ -49,7 +49,7 @@ for (const javaScriptEnabled of [true, false]) {
 
     await ada.goto(server.url + settings);
     await ada.getByRole('button', { name: `Make admin ${EVE.email}` }).click();
-    await expect(ada.getByRole('status')).toContainText('role is changed');
+    await expect(ada.getByRole('status')).toContainText('role was changed');
     await eve.reload();
     await expect(eve.getByRole('button', { name: 'Invite' })).toBeVisible();
 
@@ -59,7 +59,7 @@ for (const javaScriptEnabled of [true, false]) {
     const removal = ada.locator('form', { hasText: 'Remove this member' }).filter({ hasText: EVE.email });
     await removal.getByLabel('Leave this tenant without an admin').check();
     await removal.getByRole('button', { name: 'Remove this member' }).click();
-    await expect(ada.getByRole('status')).toContainText('no member any more');
+    await expect(ada.getByRole('status')).toContainText('member was removed');
     const gone = await eve.goto(`${server.url}/t/${TENANT.slug}`);
     expect(gone?.status()).toBe(404);
   });
@@ -92,9 +92,9 @@ for (const javaScriptEnabled of [true, false]) {
     const page = await visit({ javaScriptEnabled });
     await signIn(page, server.url);
     await page.goto(server.url + settings);
-    await page.getByLabel('What it is for').fill('nightly import');
-    await page.getByLabel('It may').selectOption('worker');
-    await page.getByRole('button', { name: 'Make a key' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('nightly import');
+    await page.getByLabel('Scope').selectOption('worker');
+    await page.getByRole('button', { name: 'Create key' }).click();
     const key = await shownOnce(page);
     expect(key).toMatch(/^lh_[0-9a-f]{12}_/);
     await page.reload();
@@ -144,8 +144,8 @@ test('a changed password signs other browsers out', async ({ people: _, database
     await new LoginPage(page).submit(EVE.email, EVE.password);
     await expect(page.getByRole('heading', { name: 'Your account' })).toBeVisible();
   }
-  await here.getByLabel('The one you have').fill(EVE.password);
-  await here.getByLabel('The new one').fill('another long password');
+  await here.getByLabel('Current password').fill(EVE.password);
+  await here.getByLabel('New password').fill('another long password');
   await here.getByRole('button', { name: 'Change password' }).click();
   await expect(here.getByRole('status')).toContainText('changed');
   await there.reload();

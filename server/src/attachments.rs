@@ -57,7 +57,7 @@ fn respond(file: Attachment) -> Result<Response, Problem> {
 }
 
 /// The name in plain letters for old programs, and as it is (RFC 5987) for all others.
-fn disposition(name: &str) -> String {
+pub fn disposition(name: &str) -> String {
     let plain: String = name
         .chars()
         .map(|c| if (c.is_ascii_graphic() || c == ' ') && !"\"\\%;".contains(c) { c } else { '_' })

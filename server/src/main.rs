@@ -10,6 +10,7 @@ mod config;
 mod functions;
 mod headers;
 mod http;
+mod job_files;
 mod metrics;
 mod problem;
 mod router;

@@ -9,7 +9,7 @@ use crate::{
     assets, attachments,
     auth::{PasswordGate, middleware as door_checks},
     config::Report,
-    functions, headers,
+    functions, headers, job_files,
     metrics::{self, Exposed, Metrics},
     problem,
     sse::{self, Live, StreamLimits},
@@ -46,6 +46,7 @@ pub const FIXED: &[&str] = &[
     "/api/docs",
     "/do/{*function}",
     "/t/{slug}/live",
+    "/t/{slug}/jobs/{number}/{file}",
 ];
 
 pub struct Serving {
@@ -163,6 +164,7 @@ fn pages(serving: &Serving, live: Live) -> Router {
         .leptos_routes_with_context(&options, routes, lend.clone(), document)
         .fallback(async move |request: Request<Body>| door_checks::as_not_found(not_found(request).await))
         .with_state(options)
+        .route("/t/{slug}/jobs/{number}/{file}", get(job_files::download).with_state(engine.clone()))
         .layer(from_fn(door_checks::take_flash))
         .layer(from_fn_with_state(engine.clone(), door_checks::guard));
     let functions = any(move |request| functions::call(lend.clone(), request));

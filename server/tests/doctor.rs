@@ -26,7 +26,7 @@ fn of<'a>(found: &'a Value, check: &str) -> (&'a str, &'a str) {
     let findings = found["findings"].as_array().unwrap().iter().filter(|f| f["check"] == check);
     let worst = findings.max_by_key(|f| rank(f["level"].as_str().unwrap()));
     let worst = worst.unwrap_or_else(|| panic!("nothing about {check}: {found}"));
-    assert!(worst["level"] == "ok" || worst["mend"].is_string(), "{worst} says how to mend it");
+    assert!(worst["level"] == "ok" || worst["fix"].is_string(), "{worst} says how to fix it");
     (worst["level"].as_str().unwrap(), worst["says"].as_str().unwrap())
 }
 

@@ -23,7 +23,7 @@ pub enum Tone {
 impl Tone {
     pub fn of(row: &JobRow, now: Timestamp) -> Self {
         match row.status {
-            JobStatus::Queued if row.attempt_count > 0 => Self::Retrying,
+            JobStatus::Queued if row.attempts_used > 0 => Self::Retrying,
             JobStatus::Queued if row.available_at.is_some_and(|at| at > now) => Self::Scheduled,
             JobStatus::Processing if row.cancel_requested_at.is_some() => Self::Cancelling,
             status => Self::of_status(status),

@@ -85,6 +85,9 @@ pub fn Layout(
     /// For the window; the heading is the page's own.
     #[prop(into)]
     title: String,
+    /// What the last form said is over: a page that is read again shows no message in its place.
+    #[prop(optional)]
+    settled: bool,
     children: Children,
 ) -> impl IntoView {
     let place = frame.tenant.as_ref().map_or("Leasehold".into(), |t| format!("{} · Leasehold", t.name));
@@ -112,7 +115,7 @@ pub fn Layout(
                 </details>
             </header>
             <main id="content" tabindex="-1">
-                <FlashMessage flash />
+                <FlashMessage flash settled />
                 {children()}
             </main>
         </div>

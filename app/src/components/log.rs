@@ -4,23 +4,29 @@ use super::time::AtMillis;
 use leasehold_types::{LogStream, view::LogLine};
 use leptos::prelude::*;
 
-/// The server shows at most this many of an attempt.
-const SHOWN: usize = 500;
-
 #[component]
 pub fn LogBox(
     lines: Vec<LogLine>,
     #[prop(into)] label: String,
     /// New lines may come.
     open_ended: bool,
+    /// There is more than these lines.
+    is_cut: bool,
+    /// Where all of it is.
+    href: String,
 ) -> impl IntoView {
-    let cut = (lines.len() >= SHOWN)
-        .then(|| view! { <p class="log-note" data-key="cut">"Only the newest lines are shown."</p> });
+    let cut = is_cut.then(|| {
+        view! { <p class="log-note" data-key="cut">"Only the newest lines are shown; the download has all of them."</p> }
+    });
+    let download = (!lines.is_empty()).then(|| {
+        view! { <a class="toggle" href=href download="" aria-label=format!("Download: {label}")>"Download"</a> }
+    });
     let text = if open_ended { "Waiting for the first line…" } else { "This attempt printed nothing." };
     let none = lines.is_empty().then(|| view! { <p class="log-note" data-key="none">{text}</p> });
     view! {
-        <div class="log-controls needs-script" data-keep="">
-            <button type="button" class="toggle" aria-pressed="true" data-wrap="">"Wrap"</button>
+        <div class="log-controls">
+            {download}
+            <button type="button" class="toggle needs-script" aria-pressed="true" data-wrap="" data-keep="">"Wrap"</button>
         </div>
         <div class="log" role="region" aria-label=label tabindex="0" data-keep-class="">
             {cut}

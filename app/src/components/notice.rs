@@ -5,9 +5,19 @@ use crate::ssr::Flash;
 use leasehold_types::Problem;
 use leptos::prelude::*;
 
-/// Good news is a polite status, a problem is an alert.
+/// Good news is a polite status, a problem is an alert. A live part (see `islands::morph`): where the page that is read
+/// again has one without a message, the message goes; where it has none, the message stays.
 #[component]
-pub fn FlashMessage(flash: Flash) -> impl IntoView {
+pub fn FlashMessage(
+    flash: Flash,
+    /// The page shows a state that makes older messages misleading.
+    #[prop(optional)]
+    settled: bool,
+) -> impl IntoView {
+    let is_empty = flash.notice.is_none() && flash.problem.is_none();
+    if is_empty && !settled {
+        return None;
+    }
     let notice = flash.notice.map(|text| {
         view! {
             <div class="notice notice-good" role="status">
@@ -17,10 +27,12 @@ pub fn FlashMessage(flash: Flash) -> impl IntoView {
         }
     });
     let problem = flash.problem.map(|problem| view! { <ProblemMessage problem /> });
-    view! {
-        {notice}
-        {problem}
-    }
+    Some(view! {
+        <div id="message" data-live="">
+            {notice}
+            {problem}
+        </div>
+    })
 }
 
 #[component]

@@ -27,7 +27,11 @@ pub async fn enqueue(
     let form = JobForm { definition_key, field, payload_json, priority, queue, run_at };
     let answer = match form.enqueue(&visit).await {
         Ok((number, is_new)) => {
-            let text = if is_new { "is queued." } else { "was already queued for the same key." };
+            let text = if is_new {
+                "was queued."
+            } else {
+                "already exists with the same key; no new job was created."
+            };
             let flash = Flash::notice(format!("Job #{number} {text}"));
             flash_and_redirect(flash, &job_path(&visit, number)).await
         }
@@ -137,10 +141,10 @@ pub async fn cancel(
     let visit = ssr::enter(&slug).await.map_err(refuse)?;
     let answer = ssr::door().engine.cancel(&visit.scope, JobRef::Number(number), &reason).await;
     let flash = match answer {
-        Ok(CancelAnswer::Cancelled) => Flash::notice(format!("Job #{number} is cancelled.")),
-        Ok(CancelAnswer::Requested) => {
-            Flash::notice(format!("Job #{number} was asked to stop; its worker has a moment to tidy up."))
-        }
+        Ok(CancelAnswer::Cancelled) => Flash::notice(format!("Job #{number} was cancelled.")),
+        Ok(CancelAnswer::Requested) => Flash::notice(format!(
+            "Job #{number} was asked to stop. Its worker has a few seconds to clean up."
+        )),
         Err(problem) => Flash::problem(problem, &[("form", "cancel"), ("reason", &reason)]),
     };
     flash_and_redirect(flash, &job_path(&visit, number)).await.map_err(refuse)
@@ -151,7 +155,7 @@ pub async fn retry(slug: String, number: i64) -> Result<(), ServerFnError> {
     let visit = ssr::enter(&slug).await.map_err(refuse)?;
     let answer = match ssr::door().engine.retry(&visit.scope, JobRef::Number(number)).await {
         Ok(new) => {
-            let flash = Flash::notice(format!("Job #{} runs #{number} again.", new.number));
+            let flash = Flash::notice(format!("Job #{} was queued as a retry of #{number}.", new.number));
             flash_and_redirect(flash, &job_path(&visit, new.number)).await
         }
         Err(problem) => flash_and_redirect(Flash::problem(problem, &[]), &job_path(&visit, number)).await,
@@ -167,7 +171,7 @@ pub async fn requeue(
 ) -> Result<(), ServerFnError> {
     let visit = ssr::enter(&slug).await.map_err(refuse)?;
     let flash = match ssr::door().engine.requeue(&visit.scope, JobRef::Number(number), &reason).await {
-        Ok(()) => Flash::notice(format!("Job #{number} is back in its queue.")),
+        Ok(()) => Flash::notice(format!("Job #{number} was requeued.")),
         Err(problem) => Flash::problem(problem, &[("form", "requeue"), ("reason", &reason)]),
     };
     flash_and_redirect(flash, &job_path(&visit, number)).await.map_err(refuse)

@@ -10,10 +10,11 @@ mod waiting;
 use crate::{
     components::{
         badge::{Badge, Tone},
-        json::JsonTree,
+        json::JsonCard,
         progress::{Bar, StageBar},
     },
     islands::live_dot::LiveDot,
+    jobs::{bounds, budget, ending},
 };
 use actions::Actions;
 pub use actions::OpenForm;
@@ -49,17 +50,19 @@ pub fn JobParts(
     let now = detail.now;
     let job = RwSignal::new(detail);
     let result = Memo::new(move |_| job.with(|j| j.result.clone()));
+    let here = format!("/t/{slug}/jobs/{}", job.with_untracked(|j| j.row.number));
+    let (of_result, of_payload) = (format!("{here}/result.json"), format!("{here}/payload.json"));
     view! {
         <Heading slug=slug.clone() job />
         <Actions slug=slug.clone() job may_operate form />
-        <ProgressCard job stages diagnosis />
+        <ProgressCard job stages diagnosis may_operate />
         <div class="columns">
             <div class="column">
                 <Files files now />
                 <Units units />
-                <Attempts job attempts />
-                {move || result.get().map(|value| json_card("Result", value))}
-                {json_card("Payload", payload)}
+                <Attempts job attempts here />
+                {move || result.get().map(|value| view! { <JsonCard title="Result" value href=of_result.clone() /> })}
+                <JsonCard title="Payload" value=payload href=of_payload />
             </div>
             <div class="column">
                 <Timeline job />
@@ -76,7 +79,7 @@ fn Heading(slug: String, job: RwSignal<JobDetail>) -> impl IntoView {
     let badge = Memo::new(move |_| {
         job.with(|j| {
             let tone = Tone::of(&j.row, j.now);
-            let of = format!("{} · attempt {} of {}", tone.label(), j.row.attempt_count, j.row.max_attempts);
+            let of = format!("{} · {}", tone.label(), budget::running(&j.row));
             (tone, if tone == Tone::Running { of } else { tone.label().to_owned() })
         })
     });
@@ -107,13 +110,14 @@ fn ProgressCard(
     job: RwSignal<JobDetail>,
     stages: Vec<leasehold_types::Stage>,
     diagnosis: Option<Diagnosis>,
+    may_operate: bool,
 ) -> impl IntoView {
     let bar = Memo::new(move |_| job.with(|j| Bar::of(&j.row, Tone::of(&j.row, j.now))));
     let headline = move || {
         bar.with(|b| match (&b.stage, b.tone) {
             (_, Tone::Completed) => "Completed".to_owned(),
             (Some(stage), _) => stage.clone(),
-            (None, Tone::Running) => "Starting".to_owned(),
+            (None, Tone::Running) if b.percent == 0 => "Starting".to_owned(),
             (None, tone) => tone.label().to_owned(),
         })
     };
@@ -126,35 +130,48 @@ fn ProgressCard(
             </div>
             <StageBar bar stages />
             <Waiting job diagnosis />
+            <Ending job may_operate />
             <Failure job />
         </section>
     }
 }
 
+/// Why it stopped and what helps, in words.
+#[component]
+fn Ending(job: RwSignal<JobDetail>, may_operate: bool) -> impl IntoView {
+    let explanation = Memo::new(move |_| job.with(|j| ending::explain(j, may_operate)));
+    move || {
+        let ending::Explanation { happened, error_code, rest, remedy } = explanation.get()?;
+        Some(view! {
+            <div class="ending" data-testid="ending">
+                <p>{happened} {error_code.map(|code| view! { <code>{code}</code> })} {rest}</p>
+                <p class="muted">{remedy}</p>
+            </div>
+        })
+    }
+}
+
+/// The error itself. What was cancelled has none, except when its time was up.
 #[component]
 fn Failure(job: RwSignal<JobDetail>) -> impl IntoView {
     let error = Memo::new(move |_| {
         job.with(|j| {
-            let ended_badly = !matches!(j.row.status, JobStatus::Completed | JobStatus::Processing);
-            ended_badly.then(|| (j.row.error_code.clone(), j.error_message.clone()))
+            let shown = match j.row.status {
+                JobStatus::Completed | JobStatus::Processing => false,
+                JobStatus::Cancelled => j.row.error_code.as_deref() == Some("ttl_expired"),
+                _ => true,
+            };
+            shown.then(|| (j.row.error_code.clone(), j.error_message.clone()))
         })
     });
     move || {
         let (code, message) = error.get()?;
-        let text = message.or_else(|| code.clone())?;
+        let (text, _) = bounds::error(&message.or_else(|| code.clone())?);
+        let code = code.filter(|code| *code != text);
         Some(view! {
             <p class="error-line">
                 {code.map(|code| view! { <code>{code}</code> " " })} {text}
             </p>
         })
-    }
-}
-
-fn json_card(title: &'static str, value: serde_json::Value) -> impl IntoView {
-    view! {
-        <section class="card">
-            <h2>{title}</h2>
-            <JsonTree value />
-        </section>
     }
 }

@@ -35,11 +35,13 @@ pub fn JobsTable(
                     <tr role="row">
                         <th role="columnheader" scope="col">"Job"</th>
                         <th role="columnheader" scope="col">"Type"</th>
+                        <th role="columnheader" scope="col" class="wide">"Source"</th>
                         <th role="columnheader" scope="col">"Status"</th>
                         <th role="columnheader" scope="col" class="wide number-cell">"Attempts"</th>
                         <th role="columnheader" scope="col">"Queued"</th>
-                        <th role="columnheader" scope="col" class="wide">"Started"</th>
-                        <th role="columnheader" scope="col" class="middling">"Duration"</th>
+                        <th role="columnheader" scope="col" class="widest">"Started"</th>
+                        <th role="columnheader" scope="col" class="wide">"Finished"</th>
+                        <th role="columnheader" scope="col" class="middling">"Ran for"</th>
                         <th role="columnheader" scope="col" class="wide">"Worker"</th>
                         <th role="columnheader" scope="col" class="middling">
                             <span class="visually-hidden">"Action"</span>
@@ -67,12 +69,14 @@ fn job_row(row: JobRow, now: Timestamp, slug: &str, may_operate: bool) -> impl I
                 <a href=href.clone()>{row.job_type.clone()}</a>
                 <span class="muted queue-name">{row.queue.clone()}</span>
             </td>
+            <td role="cell" class="muted wide">{row.source.to_string()}</td>
             <td role="cell" class="state-cell">{status(&row, now)}</td>
-            <td role="cell" class="wide number-cell">{attempts(&row, now)}</td>
+            <td role="cell" class="wide number-cell">{attempts(&row)}</td>
             <td role="cell" class="muted queued-cell">{queued(&row, now)}</td>
-            <td role="cell" class="muted wide">{started(&row, now)}</td>
+            <td role="cell" class="muted widest">{moment(row.started_at, now)}</td>
+            <td role="cell" class="muted wide">{moment(row.completed_at, now)}</td>
             <td role="cell" class="middling number-cell">{duration(&row, now)}</td>
-            <td role="cell" class="muted wide">{worker(&row, now)}</td>
+            <td role="cell" class="muted wide worker-cell">{worker(&row)}</td>
             <td role="cell" class="middling action-cell">{action}</td>
         </tr>
     }
@@ -94,29 +98,33 @@ fn status(row: &JobRow, now: Timestamp) -> AnyView {
     .into_any()
 }
 
-fn attempts(row: &JobRow, _: Timestamp) -> AnyView {
-    format!("{}/{}", row.attempt_count, row.max_attempts).into_any()
+/// How many are used; the attempt's number too, when it says something else.
+fn attempts(row: &JobRow) -> AnyView {
+    let number = (row.attempt_count != row.attempts_used)
+        .then(|| view! { <span class="muted attempt-number">"attempt " {row.attempt_count}</span> });
+    view! { {row.attempts_used} "/" {row.max_attempts} {number} }.into_any()
 }
 
 fn queued(row: &JobRow, now: Timestamp) -> AnyView {
     view! { <Ago at=row.created_at now /> }.into_any()
 }
 
-fn started(row: &JobRow, now: Timestamp) -> AnyView {
-    row.started_at.map_or_else(|| "—".into_any(), |at| view! { <Ago at now /> }.into_any())
+fn moment(at: Option<Timestamp>, now: Timestamp) -> AnyView {
+    at.map_or_else(|| "—".into_any(), |at| view! { <Ago at now /> }.into_any())
 }
 
-/// Of the running attempt, or from first start to end.
+/// Of the newest attempt: waits, and time in quarantine, are not running time.
 fn duration(row: &JobRow, now: Timestamp) -> AnyView {
-    match (row.status, row.acquired_at, row.started_at, row.completed_at) {
-        (JobStatus::Processing, Some(from), ..) => view! { <Since from now /> }.into_any(),
-        (_, _, Some(from), Some(until)) => format::duration(until.seconds_since(from)).into_any(),
-        _ => "—".into_any(),
+    let Some(run) = &row.last_run else { return "—".into_any() };
+    match run.finished_at {
+        None => view! { <Since from=run.started_at now /> }.into_any(),
+        Some(until) => format::duration(until.seconds_since(run.started_at)).into_any(),
     }
 }
 
-fn worker(row: &JobRow, _: Timestamp) -> AnyView {
-    row.worker_id.as_deref().map_or_else(|| "—".to_owned(), |id| short_worker(id).to_owned()).into_any()
+fn worker(row: &JobRow) -> AnyView {
+    let worker = row.last_run.as_ref().map(|run| short_worker(&run.worker_id).to_owned());
+    worker.unwrap_or_else(|| "—".to_owned()).into_any()
 }
 
 fn action(slug: &str, row: &JobRow) -> AnyView {

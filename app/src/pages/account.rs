@@ -63,13 +63,13 @@ fn password_form(flash: &Flash) -> impl IntoView + use<> {
             <h2>"Password"</h2>
             <form class="form" method="post" action="/do/change_password">
                 <TextField
-                    field=field("old_password", "The one you have")
+                    field=field("old_password", "Current password")
                     name="old_password"
                     kind="password"
                     autocomplete="current-password"
                 />
                 <TextField
-                    field=field("new_password", "The new one")
+                    field=field("new_password", "New password")
                         .hint("At least 10 characters. Every other browser is signed out.")
                     name="new_password"
                     kind="password"

@@ -59,7 +59,7 @@ pub fn AuditPage() -> impl IntoView {
                     <PageHead title="Audit log">
                         <a class="button" href="/admin/audit?verify=yes">
                             <Icon d=icon::SHIELD />
-                            "Verify the chain"
+                            "Verify hash chain"
                         </a>
                     </PageHead>
                     {chain.as_ref().map(chain_state)}
@@ -75,12 +75,12 @@ pub fn AuditPage() -> impl IntoView {
 
 fn chain_state(chain: &ChainState) -> impl IntoView + use<> {
     let waiting =
-        (chain.waiting > 0).then(|| format!(" {} more will be chained in a moment.", chain.waiting));
+        (chain.waiting > 0).then(|| format!(" {} newer entries are not part of it yet.", chain.waiting));
     match &chain.broken {
         None => view! {
             <div class="notice notice-good" role="status">
                 <Icon d=icon::SHIELD />
-                <p>{format!("The chain is intact up to #{}.", chain.intact_up_to)} {waiting}</p>
+                <p>{format!("The hash chain is intact up to #{}.", chain.intact_up_to)} {waiting}</p>
             </div>
         }
         .into_any(),
@@ -88,7 +88,7 @@ fn chain_state(chain: &ChainState) -> impl IntoView + use<> {
             <div class="notice notice-bad" role="alert">
                 <Icon d=icon::ALERT />
                 <div>
-                    <strong>{format!("The chain is broken at #{}", broken.position)}</strong>
+                    <strong>{format!("The hash chain is broken at #{}", broken.position)}</strong>
                     <p>{broken.what.clone()} {format!(" It is intact up to #{}.", chain.intact_up_to)}</p>
                 </div>
             </div>
@@ -149,7 +149,7 @@ pub fn filter_form(
                 <Icon d=icon::SEARCH />
                 <input class="input" type="search" name="actor" value=actor aria-label="Who" placeholder="Who" />
             </div>
-            <input class="input input-short" name="action" value=action aria-label="What" placeholder="What, like key." />
+            <input class="input input-short" name="action" value=action aria-label="Action" placeholder="Action, e.g. key." />
             {tenants}
             <button class="button" type="submit">"Filter"</button>
         </form>

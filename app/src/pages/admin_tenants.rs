@@ -13,9 +13,9 @@ use leasehold_types::{Problem, view::Tenant};
 use leptos::prelude::*;
 
 const SCOPES: [(&str, &str); 3] = [
-    ("read", "read: look at every tenant's jobs"),
-    ("write", "write: enqueue, cancel, retry everywhere"),
-    ("admin", "admin: govern the installation"),
+    ("read", "read: see every tenant's jobs"),
+    ("write", "write: enqueue, cancel and retry in every tenant"),
+    ("admin", "admin: manage the installation"),
 ];
 
 #[component]
@@ -44,9 +44,9 @@ pub fn AdminTenantsPage() -> impl IntoView {
                             {new_tenant}
                         </section>
                         <section class="card" aria-labelledby="keys">
-                            <h2 id="keys">"Keys of the installation"</h2>
+                            <h2 id="keys">"Installation keys"</h2>
                             <p class="hint">
-                                "They reach every tenant, or the one named in the header " <code>"X-Tenant"</code> "."
+                                "They work in every tenant, or in the one named in the header " <code>"X-Tenant"</code> "."
                             </p>
                             <Keys keys now revoke=Some(("/do/revoke_installation_key", String::new())) />
                             <NewKey
@@ -69,8 +69,8 @@ fn new_tenant(flash: &Flash) -> impl IntoView + use<> {
     view! {
         <form class="form inline-form" method="post" action="/do/add_tenant">
             <TextField field=field("name", "Name") name="name" value=flash.value("name") />
-            <TextField field=field("slug", "Part of addresses").optional() name="slug" value=flash.value("slug") />
-            <button class="button button-primary" type="submit">"Make a tenant"</button>
+            <TextField field=field("slug", "URL slug").optional() name="slug" value=flash.value("slug") />
+            <button class="button button-primary" type="submit">"Create tenant"</button>
         </form>
     }
 }
@@ -83,9 +83,9 @@ fn tenant_row(tenant: Tenant) -> impl IntoView {
         view! { <TextField field=Field::new(format!("{name}-{slug}"), label).optional() name=name value /> }
     };
     let fields = view! {
-        {field("max_queued", "Jobs waiting", limits.max_queued)}
-        {field("max_in_flight", "Jobs running", limits.max_in_flight)}
-        {field("submits_per_minute", "Coming in per minute", limits.submits_per_minute)}
+        {field("max_queued", "Queued jobs", limits.max_queued)}
+        {field("max_in_flight", "Running jobs", limits.max_in_flight)}
+        {field("submits_per_minute", "New jobs per minute", limits.submits_per_minute)}
     };
     let set = [limits.max_queued, limits.max_in_flight, limits.submits_per_minute].iter().flatten().count();
     let said = match set {

@@ -84,9 +84,9 @@ fn form(flash: Flash, token: String, user: User, invited: bool) -> impl IntoView
 /// Only whoever knows the account's password joins: the address alone proves nothing.
 fn join(token: String, user: &User, joining: &Joining) -> impl IntoView + use<> {
     let visitor = ssr::signed_in().ok();
-    let may = match joining.role {
-        Role::Admin => "do everything there",
-        Role::Viewer => "look at everything there",
+    let role = match joining.role {
+        Role::Admin => "an admin",
+        Role::Viewer => "a viewer",
     };
     let email = user.email.clone();
     let next = match visitor {
@@ -115,7 +115,7 @@ fn join(token: String, user: &User, joining: &Joining) -> impl IntoView + use<> 
     view! {
         <div class="card lone-card">
             <h1>{format!("Join {}", joining.tenant_name)}</h1>
-            <p class="breakable">{format!("{email} is invited, and will be able to {may}.")}</p>
+            <p class="breakable">{format!("{email} is invited as {role}.")}</p>
             {next}
         </div>
     }
@@ -128,7 +128,7 @@ fn over(problem: &Problem) -> impl IntoView + use<> {
             <Icon d=icon::LINK />
             <h1>"This link does not work"</h1>
             <p>{problem.detail.clone()}</p>
-            <p class="muted">"A link works once and for three days. If you have a password already, sign in."</p>
+            <p class="muted">"Links work once, within three days. If you already have a password, sign in."</p>
             <a class="button" href="/login">"Sign in"</a>
         </div>
     }

@@ -7,7 +7,7 @@ use crate::{
     jobs::detail::{JobParts, OpenForm},
     ssr::{self, Flash},
 };
-use leasehold_types::{JobRef, Problem};
+use leasehold_types::{JobRef, JobStatus, Problem};
 use leptos::prelude::*;
 
 #[component]
@@ -27,9 +27,10 @@ pub fn JobPage() -> impl IntoView {
             let title = format!("#{} {}", detail.row.number, detail.row.job_type);
             let (slug, may_operate) = (frame.slug(), frame.may_operate);
             let form = open_form(&frame.flash, &wanted);
+            let settled = !matches!(detail.row.status, JobStatus::Queued | JobStatus::Processing);
             let (live, cursor, number) = (slug.clone(), detail.cursor, detail.row.number);
             view! {
-                <Layout frame here=Here::Jobs title>
+                <Layout frame here=Here::Jobs title settled>
                     <div id="job" class="live-part" data-live="">
                         <JobParts slug detail diagnosis files units may_operate form />
                     </div>

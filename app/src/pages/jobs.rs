@@ -192,8 +192,8 @@ fn nothing(slug: &str, query: &JobsQuery, may_operate: bool) -> AnyView {
     }
     let every = format!("/t/{slug}/jobs");
     view! {
-        <Empty icon=icon::FILTER title="No job matches">
-            <p>"There may be jobs, but none with these filters."</p>
+        <Empty icon=icon::FILTER title="No matching jobs">
+            <p>"No jobs match these filters."</p>
             <a class="button" href=every>"Show all jobs"</a>
         </Empty>
     }

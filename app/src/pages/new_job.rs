@@ -54,8 +54,8 @@ pub fn NewJobPage() -> impl IntoView {
 
 fn nothing_to_run() -> impl IntoView {
     view! {
-        <Empty icon=icon::INBOX title="Nothing to run yet">
-            <p>"What may run is listed in " <code>"commands.toml"</code> "; the server reads it when it starts."</p>
+        <Empty icon=icon::INBOX title="No job types yet">
+            <p>"Commands are defined in " <code>"commands.toml"</code> ", which the server reads when it starts."</p>
         </Empty>
     }
 }
@@ -203,11 +203,7 @@ fn select(
 fn as_json(flash: &Flash, json_only: bool) -> impl IntoView + use<> {
     let typed = flash.value("payload_json");
     let open = json_only || !typed.is_empty();
-    let hint = if json_only {
-        "One JSON object."
-    } else {
-        "When filled in, it is used instead of the fields above."
-    };
+    let hint = if json_only { "A JSON object." } else { "If filled in, it replaces the fields above." };
     let field =
         Field::new("payload_json", "Payload").hint(hint).error(flash.error("payload_json")).optional();
     let (by, invalid) = (field.described_by(), field.invalid());
@@ -240,21 +236,21 @@ fn when_and_where(flash: &Flash, definition: &Definition) -> impl IntoView + use
     };
     view! {
         <details class="fold" open=open>
-            <summary>"Later, or elsewhere"</summary>
+            <summary>"Scheduling"</summary>
             <TextField
-                field=field("run_at", "Run at (UTC)", "Empty means now.".into())
+                field=field("run_at", "Run at (UTC)", "Leave empty to run it now.".into())
                 name="run_at"
                 kind="datetime-local"
                 value=flash.value("run_at")
             />
             <TextField
-                field=field("priority", "Priority", "1 to 1000; lower runs first. Empty means 100.".into())
+                field=field("priority", "Priority", "1 to 1000; lower runs first. The default is 100.".into())
                 name="priority"
                 kind="number"
                 value=flash.value("priority")
             />
             <TextField
-                field=field("queue", "Queue", format!("default, high or low. Empty means {}.", definition.queue))
+                field=field("queue", "Queue", format!("default, high or low. The default is {}.", definition.queue))
                 name="queue"
                 value=flash.value("queue")
             />

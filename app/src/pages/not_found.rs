@@ -8,7 +8,7 @@ use leptos_meta::Title;
 
 #[component]
 pub fn NotFoundPage() -> impl IntoView {
-    problem_page(&Problem::new(ProblemCode::NotFound, "This address leads nowhere. Perhaps it was mistyped."))
+    problem_page(&Problem::new(ProblemCode::NotFound, "There is no page at this address."))
 }
 
 pub fn problem_page(problem: &Problem) -> AnyView {

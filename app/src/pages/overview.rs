@@ -56,12 +56,12 @@ pub fn new_job_link(slug: &str) -> impl IntoView + use<> {
 pub fn no_jobs_yet(slug: &str, may_operate: bool) -> impl IntoView + use<> {
     let next = if may_operate {
         view! {
-            <p>"Start one and watch it run: progress and log lines arrive while you look."</p>
+            <p>"Create one and follow its progress and log live."</p>
             {new_job_link(slug)}
         }
         .into_any()
     } else {
-        view! { <p>"As soon as an admin of this tenant starts one, it appears here."</p> }.into_any()
+        view! { <p>"Jobs that admins of this tenant create appear here."</p> }.into_any()
     };
     view! {
         <Empty icon=icon::INBOX title="No jobs yet">

@@ -16,9 +16,9 @@ use leptos::prelude::*;
 use serde::{Deserialize, Serialize};
 
 const SCOPES: [(&str, &str); 4] = [
-    ("read", "read: look at jobs"),
-    ("write", "write: enqueue, cancel, retry"),
-    ("admin", "admin: all of that, and clear up"),
+    ("read", "read: see jobs"),
+    ("write", "write: enqueue, cancel and retry"),
+    ("admin", "admin: all of that, and maintenance"),
     ("worker", "worker: claim and run jobs"),
 ];
 
@@ -68,7 +68,7 @@ pub fn SettingsPage() -> impl IntoView {
                     <section class="card" aria-labelledby="keys">
                         <h2 id="keys">"API keys"</h2>
                         <p class="hint">
-                            "With a key, programs do what people do here: " <a href="/api/docs">"the API"</a> "."
+                            "With a key, a program can do what people do here. See the " <a href="/api/docs">"API reference"</a> "."
                         </p>
                         <Keys keys now revoke />
                         {new_key}
@@ -91,7 +91,7 @@ fn people(
     let admins = members.iter().filter(|m| m.role == Role::Admin && m.disabled_at.is_none()).count();
     let nobody = members
         .is_empty()
-        .then(|| view! { <p class="quiet">"No members yet; super-admins may come in."</p> });
+        .then(|| view! { <p class="quiet">"No members yet; super-admins have access."</p> });
     let rows = members
         .into_iter()
         .map(|member| {
@@ -200,7 +200,7 @@ fn remove_form(slug: &str, user: &str, email: &str, last: bool) -> impl IntoView
             </summary>
             <form class="pop-panel pop-form" method="post" action="/do/remove_member">
                 {hidden(slug, user)}
-                <p class="breakable">{format!("{email} sees nothing of this tenant any more, at once. Their jobs stay.")}</p>
+                <p class="breakable">{format!("{email} loses access to this tenant at once. Their jobs stay.")}</p>
                 {meant(last, format!("remove-{user}"))}
                 <button class="button button-danger" type="submit">"Remove this member"</button>
             </form>
@@ -224,8 +224,8 @@ fn invite_form(slug: String, flash: &Flash) -> impl IntoView + use<> {
             <TextField field=field("email", "E-mail") name="email" kind="email" value=flash.value("email") />
             <Labelled field=field("role", "Role")>
                 <select class="input select" id="role" name="role">
-                    <option value="viewer">"viewer: looks, secrets masked"</option>
-                    <option value="admin" selected=admin>"admin: does everything here"</option>
+                    <option value="viewer">"viewer: read only, secrets masked"</option>
+                    <option value="admin" selected=admin>"admin: full access"</option>
                 </select>
             </Labelled>
             <button class="button button-primary" type="submit">"Invite"</button>
@@ -258,9 +258,9 @@ fn used(limits: &TenantLimits, waiting: i64, running: i64, govern: bool) -> impl
         <section class="card" aria-labelledby="limits">
             <h2 id="limits">"Limits"</h2>
             <ul class="rows">
-                {line("Jobs waiting", Some(waiting), limits.max_queued)}
-                {line("Jobs running", Some(running), limits.max_in_flight)}
-                {line("Jobs coming in per minute", None, limits.submits_per_minute)}
+                {line("Queued jobs", Some(waiting), limits.max_queued)}
+                {line("Running jobs", Some(running), limits.max_in_flight)}
+                {line("New jobs per minute", None, limits.submits_per_minute)}
             </ul>
             {change}
         </section>

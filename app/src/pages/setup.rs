@@ -49,7 +49,7 @@ fn form(flash: Flash, token: String) -> impl IntoView {
     view! {
         <div class="card lone-card">
             <h1>"Set up Leasehold"</h1>
-            <p class="muted">"Your account may see and do everything here. The link works once."</p>
+            <p class="muted">"Your account will have full access. This link works once."</p>
             <FlashMessage flash=flash.clone() />
             <form class="form" method="post" action="/do/set_up">
                 <input type="hidden" name="token" value=token />

@@ -34,7 +34,7 @@ fn list(tenants: Vec<Tenant>, wanted: &str) -> impl IntoView + use<> {
     let fits =
         |tenant: &Tenant| tenant.name.to_lowercase().contains(&sought) || tenant.slug.contains(&sought);
     let found: Vec<_> = tenants.into_iter().filter(fits).collect();
-    let nothing = found.is_empty().then(|| view! { <p class="quiet">"No tenant's name fits."</p> });
+    let nothing = found.is_empty().then(|| view! { <p class="quiet">"No matching tenants."</p> });
     let links = found
         .into_iter()
         .map(|tenant| {
@@ -74,7 +74,7 @@ fn filter_form(wanted: &str) -> impl IntoView + use<> {
 
 fn none(super_admin: bool) -> impl IntoView {
     let next = if super_admin {
-        view! { <p><a href="/admin/tenants">"Make the first one"</a></p> }.into_any()
+        view! { <p><a href="/admin/tenants">"Create the first tenant"</a></p> }.into_any()
     } else {
         view! { <p>"Ask an admin of your organisation to add you to its tenant."</p> }.into_any()
     };

@@ -52,7 +52,7 @@ fn table(workers: Vec<WorkerView>, now: Timestamp) -> impl IntoView {
     view! {
         <div class="table-frame">
             <table class="table">
-                <caption class="visually-hidden">"Workers, newest sign of life first"</caption>
+                <caption class="visually-hidden">"Workers, most recent heartbeat first"</caption>
                 <thead>
                     <tr>
                         <th scope="col">"Worker"</th>
@@ -111,10 +111,10 @@ fn reduced(worker: &WorkerView) -> Option<String> {
 
 fn none() -> impl IntoView {
     view! {
-        <Empty icon=icon::WORKERS title="No worker is alive">
+        <Empty icon=icon::WORKERS title="No live workers">
             <p>
-                "Jobs wait until one is. Start a worker with " <code>"leasehold worker"</code>
-                ", or serve with one built in: " <code>"leasehold serve --workers 4"</code>
+                "Jobs wait until one is running. Start one with " <code>"leasehold worker"</code>
+                ", or run the server with a built-in one: " <code>"leasehold serve --workers 4"</code>
             </p>
         </Empty>
     }

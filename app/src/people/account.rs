@@ -15,7 +15,7 @@ pub async fn rename_me(#[server(default)] name: String) -> Result<(), ServerFnEr
     let (user, scope) = ssr::oneself().map_err(refuse)?;
     let renamed = ssr::door().engine.rename_user(&scope, user.id, &name).await;
     let flash = match renamed {
-        Ok(()) => Flash::notice("Your name is saved."),
+        Ok(()) => Flash::notice("Your name was saved."),
         Err(problem) => Flash::problem(problem, &[("name", &name)]),
     };
     flash_and_redirect(flash, ACCOUNT).await.map_err(refuse)
@@ -31,7 +31,7 @@ pub async fn change_password(
     let change =
         PasswordChange { scope: &scope, user: &user, session: &here, old: &old_password, new: &new_password };
     let flash = match ssr::door().gate.change_password(change).await {
-        Ok(()) => Flash::notice("Your password is changed. Every other browser is signed out."),
+        Ok(()) => Flash::notice("Your password was changed. Every other browser was signed out."),
         Err(problem) => Flash::problem(problem, &[]),
     };
     flash_and_redirect(flash, ACCOUNT).await.map_err(refuse)
@@ -43,7 +43,7 @@ pub async fn end_session(id: String) -> Result<(), ServerFnError> {
     let ended = ssr::door().engine.end_sessions(&scope, user.id, EndSessions::Only(id)).await;
     let flash = match ended {
         Ok(0) => Flash::problem(Problem::not_found("This session"), &[]),
-        Ok(_) => Flash::notice("That browser is signed out."),
+        Ok(_) => Flash::notice("That browser was signed out."),
         Err(problem) => Flash::problem(problem, &[]),
     };
     flash_and_redirect(flash, ACCOUNT).await.map_err(refuse)

@@ -16,7 +16,9 @@ pub async fn add_tenant(
     let (_, scope) = ssr::governing().map_err(refuse)?;
     let chosen = Some(slug.trim()).filter(|slug| !slug.is_empty());
     let flash = match ssr::door().engine.create_tenant(&scope, &name, chosen).await {
-        Ok(tenant) => Flash::notice(format!("Tenant “{}” is there, as {}.", tenant.name, tenant.slug)),
+        Ok(tenant) => {
+            Flash::notice(format!("Tenant “{}” was created; its slug is {}.", tenant.name, tenant.slug))
+        }
         Err(problem) => Flash::problem(problem, &[("name", &name), ("slug", &slug)]),
     };
     flash_and_redirect(flash, TENANTS).await.map_err(refuse)
@@ -41,7 +43,7 @@ pub async fn limit_tenant(
         engine.set_tenant_limits(&scope, tenant.id, limits).await
     };
     let flash = match change.await {
-        Ok(()) => Flash::notice(format!("The limits of {slug} are saved.")),
+        Ok(()) => Flash::notice(format!("The limits of {slug} were saved.")),
         Err(problem) => Flash::problem(problem, &[]),
     };
     flash_and_redirect(flash, TENANTS).await.map_err(refuse)
@@ -64,8 +66,8 @@ pub async fn set_disabled(user: String, #[server(default)] disabled: String) -> 
     let disabled = disabled == "yes";
     let change = async { ssr::door().engine.set_disabled(&scope, parsed(&user)?, disabled).await };
     let flash = match change.await {
-        Ok(()) if disabled => Flash::notice("They are signed out everywhere and cannot sign in any more."),
-        Ok(()) => Flash::notice("They may sign in again."),
+        Ok(()) if disabled => Flash::notice("The account was disabled and signed out everywhere."),
+        Ok(()) => Flash::notice("The account was enabled again."),
         Err(problem) => Flash::problem(problem, &[]),
     };
     flash_and_redirect(flash, USERS).await.map_err(refuse)
@@ -78,7 +80,7 @@ pub async fn reset_password(user: String) -> Result<(), ServerFnError> {
     let answer = match offer.await {
         Ok(invited) => {
             let (notice, link) =
-                (format!("A link for {} is made.", invited.user.email), invited.link.unwrap_or_default());
+                (format!("A link for {} was created.", invited.user.email), invited.link.unwrap_or_default());
             show_once(notice, LINK, &link, USERS).await
         }
         Err(problem) => flash_and_redirect(Flash::problem(problem, &[]), USERS).await,

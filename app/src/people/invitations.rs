@@ -30,7 +30,7 @@ pub async fn join_tenant(#[server(default)] token: String) -> Result<(), ServerF
     let (user, scope) = ssr::oneself().map_err(refuse)?;
     let answer = match ssr::door().gate.join(&scope, user.id, &token).await {
         Ok(tenant) => {
-            let flash = Flash::notice(format!("You are a member of {} now.", tenant.name));
+            let flash = Flash::notice(format!("You are now a member of {}.", tenant.name));
             flash_and_redirect(flash, &format!("/t/{}", tenant.slug)).await
         }
         Err(problem) => {

@@ -47,7 +47,9 @@ impl KeyForm {
             Err(problem) => Err(problem),
         };
         match made {
-            Ok((key, shown)) => show_once(format!("The key “{}” is made.", key.name), KEY, &shown, to).await,
+            Ok((key, shown)) => {
+                show_once(format!("The key “{}” was created.", key.name), KEY, &shown, to).await
+            }
             Err(problem) => {
                 let typed = [
                     ("key_name", self.key_name.as_str()),
@@ -66,7 +68,9 @@ impl KeyForm {
             (_, Ok(days @ 1..=3_650)) => {
                 Some(ssr::door().engine.now().plus(Duration::from_secs(86_400 * days)))
             }
-            _ => return Err(Problem::invalid("expires_days", "Please say a number of days up to 3650.")),
+            _ => {
+                return Err(Problem::invalid("expires_days", "Please enter a number of days, at most 3650."));
+            }
         };
         let scopes = vec![self.key_scope.clone()];
         Ok(KeyRequest { tenant, name: self.key_name.clone(), scopes, expires_at })
@@ -89,14 +93,14 @@ fn on_the_form(mut problem: Problem) -> Problem {
 pub async fn revoke_key(slug: String, prefix: String) -> Result<(), ServerFnError> {
     let visit = ssr::enter(&slug).await.map_err(refuse)?;
     let revoked = ssr::door().engine.revoke_key(&visit.scope, &prefix).await.map(drop);
-    say(&visit, revoked, "The key opens nothing any more.").await.map_err(refuse)
+    say(&visit, revoked, "The key was revoked.").await.map_err(refuse)
 }
 
 #[server(prefix = "/do", endpoint = "revoke_installation_key")]
 pub async fn revoke_installation_key(prefix: String) -> Result<(), ServerFnError> {
     let (_, scope) = ssr::governing().map_err(refuse)?;
     let flash = match ssr::door().engine.revoke_key(&scope, &prefix).await {
-        Ok(_) => Flash::notice("The key opens nothing any more."),
+        Ok(_) => Flash::notice("The key was revoked."),
         Err(problem) => Flash::problem(problem, &[]),
     };
     flash_and_redirect(flash, INSTALLATION).await.map_err(refuse)

@@ -45,18 +45,18 @@ pub fn ShownOnce(secret: Option<Secret>) -> impl IntoView {
     secret.map(|secret| {
         let (title, note, text, site) = match secret {
             Secret::Key { key, site } => {
-                ("Your new key", "Copy it now: it is not kept and will not be shown again.", key, Some(site))
+                ("Your new key", "Copy it now. It is not stored and cannot be shown again.", key, Some(site))
             }
             Secret::Link(link) => {
-                let note = "Hand it on yourself. It works once, for three days, and is not shown again.";
-                ("A link to come in with", note, link, None)
+                let note = "Send it to them yourself. It works once, within three days, and is not shown again.";
+                ("Sign-in link", note, link, None)
             }
         };
         let curl = site.map(|site| {
             let line = format!("curl -H \"X-API-KEY: $LEASEHOLD_API_KEY\" {site}/api/v1/jobs");
             view! {
                 <p class="muted">"Try it:"</p>
-                <pre class="terminal copy" tabindex="0" role="region" aria-label="Try it on a terminal">
+                <pre class="terminal copy" tabindex="0" role="region" aria-label="Try it in a terminal">
                     {format!("export LEASEHOLD_API_KEY={text}\n{line}")}
                 </pre>
             }
@@ -76,7 +76,7 @@ pub fn ShownOnce(secret: Option<Secret>) -> impl IntoView {
 #[component]
 pub fn Keys(keys: Vec<ApiKey>, now: Timestamp, revoke: Option<(&'static str, String)>) -> impl IntoView {
     if keys.is_empty() {
-        return view! { <p class="quiet">"No key yet. Programs need one to talk to the API."</p> }.into_any();
+        return view! { <p class="quiet">"No keys yet. Programs need one to use the API."</p> }.into_any();
     }
     let rows = keys.into_iter().map(|key| key_row(key, now, revoke.clone())).collect_view();
     view! { <ul class="rows people">{rows}</ul> }.into_any()
@@ -103,7 +103,7 @@ fn key_row(key: ApiKey, now: Timestamp, revoke: Option<(&'static str, String)>) 
                 <form class="pop-panel pop-form" method="post" action=action>
                     <input type="hidden" name="slug" value=slug />
                     <input type="hidden" name="prefix" value=key.prefix.clone() />
-                    <p>"Programs that use it are refused from now on. This cannot be undone."</p>
+                    <p>"Programs that use it will be refused. This cannot be undone."</p>
                     <button class="button button-danger" type="submit">"Revoke this key"</button>
                 </form>
             </details>
@@ -143,40 +143,40 @@ pub fn NewKey(
     view! {
         <form class="form inline-form" method="post" action=action>
             <input type="hidden" name="slug" value=slug />
-            <TextField field=field("key_name", "What it is for") name="key_name" value=flash.value("key_name") />
-            <Labelled field=field("key_scope", "It may")>
+            <TextField field=field("key_name", "Name") name="key_name" value=flash.value("key_name") />
+            <Labelled field=field("key_scope", "Scope")>
                 <select class="input select" id="key_scope" name="key_scope">{options}</select>
             </Labelled>
             <TextField
-                field=field("expires_days", "Days until it expires").optional()
+                field=field("expires_days", "Expires after (days)").optional()
                 name="expires_days"
                 value=flash.value("expires_days")
             />
-            <button class="button button-primary" type="submit">"Make a key"</button>
+            <button class="button button-primary" type="submit">"Create key"</button>
         </form>
     }
 }
 
-/// Acts, newest first.
+/// What was done, newest first.
 #[component]
 pub fn AuditTable(entries: Vec<(AuditEntry, Option<String>)>, now: Timestamp) -> impl IntoView {
     if entries.is_empty() {
-        return view! { <p class="quiet">"Nothing here yet that fits."</p> }.into_any();
+        return view! { <p class="quiet">"No matching entries."</p> }.into_any();
     }
     let rows = entries.into_iter().map(|(entry, tenant)| audit_row(entry, tenant, now)).collect_view();
     view! {
-        <div class="table-frame" tabindex="0" role="region" aria-label="Acts, newest first">
+        <div class="table-frame" tabindex="0" role="region" aria-label="Audit log, newest first">
             <table class="table audit-table">
-                <caption class="visually-hidden">"Acts, newest first"</caption>
+                <caption class="visually-hidden">"Audit log, newest first"</caption>
                 <thead>
                     <tr>
                         <th scope="col">"When"</th>
                         <th scope="col">"Who"</th>
-                        <th scope="col">"What"</th>
-                        <th scope="col">"To what"</th>
-                        <th scope="col" class="middling">"Why"</th>
-                        <th scope="col" class="wide">"From where"</th>
-                        <th scope="col" class="wide number-cell">"Place"</th>
+                        <th scope="col">"Action"</th>
+                        <th scope="col">"Object"</th>
+                        <th scope="col" class="middling">"Reason"</th>
+                        <th scope="col" class="wide">"Origin"</th>
+                        <th scope="col" class="wide number-cell">"Sequence"</th>
                     </tr>
                 </thead>
                 <tbody>{rows}</tbody>
@@ -189,7 +189,7 @@ pub fn AuditTable(entries: Vec<(AuditEntry, Option<String>)>, now: Timestamp) ->
 fn audit_row(entry: AuditEntry, tenant: Option<String>, now: Timestamp) -> impl IntoView {
     let place = match entry.position {
         Some(position) => format!("#{position}").into_any(),
-        None => view! { <Badge tone=Tone::Queued label="waiting" /> }.into_any(),
+        None => view! { <Badge tone=Tone::Queued label="pending" /> }.into_any(),
     };
     view! {
         <tr>

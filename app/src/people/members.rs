@@ -45,9 +45,9 @@ pub async fn renew_invitation(slug: String, user: String) -> Result<(), ServerFn
 async fn say_invited(visit: &Visit, invited: Invited) -> Result<(), Problem> {
     let email = invited.user.email;
     match invited.link {
-        Some(link) => show_once(format!("{email} is invited."), LINK, &link, &settings(visit)).await,
+        Some(link) => show_once(format!("{email} was invited."), LINK, &link, &settings(visit)).await,
         None => {
-            let flash = Flash::notice(format!("{email} has an account and may come in at once."));
+            let flash = Flash::notice(format!("{email} has an account and now has access."));
             flash_and_redirect(flash, &settings(visit)).await
         }
     }
@@ -66,7 +66,7 @@ pub async fn change_role(
         let engine = ssr::door().engine;
         engine.set_role(&visit.scope, visit.tenant.id, parsed(&user)?, role, even_the_last == "yes").await
     };
-    say(&visit, change.await, "The role is changed, as of now.").await.map_err(refuse)
+    say(&visit, change.await, "The role was changed.").await.map_err(refuse)
 }
 
 #[server(prefix = "/do", endpoint = "remove_member")]
@@ -80,7 +80,7 @@ pub async fn remove_member(
         let engine = ssr::door().engine;
         engine.remove_member(&visit.scope, visit.tenant.id, parsed(&user)?, even_the_last == "yes").await
     };
-    say(&visit, removal.await, "They are no member any more, as of now.").await.map_err(refuse)
+    say(&visit, removal.await, "The member was removed.").await.map_err(refuse)
 }
 
 pub fn parsed(user: &str) -> Result<UserId, Problem> {

@@ -12,7 +12,7 @@ pub fn Providers(providers: Vec<ProviderView>, now: Timestamp) -> impl IntoView 
     let none = providers.is_empty().then(|| {
         view! {
             <p class="muted">
-                "None is known yet. A worker brings those of its " <code>"providers.toml"</code> "."
+                "No providers yet. Workers register those in their " <code>"providers.toml"</code> "."
             </p>
         }
     });
@@ -32,7 +32,7 @@ fn table(providers: Vec<ProviderView>, now: Timestamp) -> impl IntoView {
         <div class="table-frame">
             <table class="table">
                 <caption class="visually-hidden">
-                    "Providers of composite jobs and their limits, which hold for all workers together"
+                    "Providers and their limits, shared by all workers"
                 </caption>
                 <thead>
                     <tr>

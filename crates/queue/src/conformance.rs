@@ -185,7 +185,10 @@ macro_rules! conformance_suite {
             files_from_outside: a_file_may_come_from_outside, a_file_for_another_tenants_job_changes_nothing,
                 many_callers_leave_no_more_files_than_allowed, text_in_a_file_from_outside_is_kept_without_secrets;
             views: a_job_is_found_by_number_and_id, a_foreign_job_is_not_found, a_running_attempt_is_shown,
-                attempts_are_listed_oldest_first, parents_and_children_are_linked, the_cursor_is_current;
+                attempts_are_listed_oldest_first, parents_and_children_are_linked, the_cursor_is_current,
+                only_so_many_children_are_listed, only_the_newest_activity_is_listed,
+                a_released_attempt_is_counted_but_not_used, a_requeued_job_tells_its_past,
+                a_job_given_up_in_quarantine_tells_how_long_it_was_there, the_last_worker_stays_known;
             counters: counts_follow_every_move, ready_and_scheduled_are_told_apart,
                 many_scheduled_jobs_do_not_swallow_the_ready_ones, the_oldest_waiting_job_is_known,
                 an_unserved_queue_is_marked, a_paused_queue_is_marked, folding_changes_no_count, a_recount_finds_nothing_wrong,

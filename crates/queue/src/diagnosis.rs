@@ -39,14 +39,12 @@ pub fn explain(facts: &DiagnosisFacts) -> Diagnosis {
         limits(facts, &mut causes);
         if causes.is_empty() && facts.ahead > 0 {
             let capped = if facts.ahead_capped { "more than " } else { "" };
-            let text = format!("{capped}{} jobs of this tenant stand before it.", facts.ahead);
+            let text = format!("{capped}{} jobs of this tenant are ahead of it.", facts.ahead);
             causes.push(cause("behind_others", text));
         }
     }
     let summary = match facts.status {
-        JobStatus::Queued if causes.is_empty() => {
-            "It is next: a worker takes it at its next look.".to_owned()
-        }
+        JobStatus::Queued if causes.is_empty() => "It is next in line for a free worker.".to_owned(),
         JobStatus::Queued => causes[0].text.clone(),
         JobStatus::Processing => "It is running.".to_owned(),
         other => format!("It has ended: {}.", other.label().to_lowercase()),

@@ -112,7 +112,7 @@ impl Default for EngineConfig {
 /// How long definitions are remembered; an edit is obeyed everywhere after that.
 const DEFINITIONS_FRESH: Duration = Duration::from_secs(1);
 /// Log lines per attempt on a job's page.
-const PAGE_LOG_LINES: u32 = 500;
+pub const PAGE_LOG_LINES: u32 = 500;
 
 type Remembered = Option<(Instant, Arc<HashMap<DefinitionId, Definition>>)>;
 
@@ -285,7 +285,7 @@ fn reason_given(reason: &str) -> Result<&str, Problem> {
     }
     let reason = reason.trim();
     if reason.is_empty() {
-        return Err(Problem::invalid("reason", "Please say why; the job's trail will show it."));
+        return Err(Problem::invalid("reason", "Please give a reason; it is shown with the job's activity."));
     }
     Ok(reason)
 }

@@ -26,6 +26,7 @@ pub mod engine;
 pub mod fairness;
 pub mod figures;
 pub mod gate;
+pub mod history;
 pub mod hub;
 pub mod params;
 pub mod payload;

@@ -3,7 +3,12 @@
 //! As in the jobs table an answer is the merge of what each tenant and state gives in order. Sorted by number or by
 //! state, every range is read from the index behind its own bound; sorted by priority, a range is read whole.
 
-use crate::{PostgresStore, convert::JobRecord, error::database, filter::Selection};
+use crate::{
+    PostgresStore,
+    convert::{COLUMNS, JobRecord, LAST_ATTEMPT},
+    error::database,
+    filter::Selection,
+};
 use leasehold_queue::{Scope, StoreResult};
 use leasehold_types::{
     JobFilter, JobStatus, TenantId,
@@ -57,12 +62,9 @@ fn push_page(query: &mut QueryBuilder<Postgres>, selection: &Selection<'_>, page
     let way = if descending { " DESC" } else { "" };
     let (states, bounds): (Vec<_>, Vec<_>) = ranges(selection.statuses(), page).into_iter().unzip();
     let most = i64::from(page.limit) + 1;
-    query.push(
-        "SELECT j.number, j.id, j.domain, j.queue, j.job_type, j.source, j.status, j.priority, j.attempt_count, \
-         j.max_attempts, j.created_at, j.available_at, j.started_at, j.acquired_at, j.completed_at, j.worker_id, \
-         j.stage, j.progress_percent, j.progress_message, j.error_code, j.cancel_requested_at, j.tenant_id, \
-         d.key AS definition_key, j.owner_user_id, j.correlation_id FROM ",
-    );
+    query.push(format_args!(
+        "SELECT {COLUMNS}, j.tenant_id, d.key AS definition_key, j.owner_user_id, j.correlation_id FROM "
+    ));
     selection.push_tenants(query);
     query.push(" CROSS JOIN UNNEST(").push_bind(states).push("::text[], ").push_bind(bounds);
     query.push(
@@ -84,7 +86,9 @@ fn push_page(query: &mut QueryBuilder<Postgres>, selection: &Selection<'_>, page
         query.push(if descending { " ORDER BY -j.number" } else { " ORDER BY -j.number DESC" });
     }
     query.push(" LIMIT ").push_bind(i64::from(page.skip) + most);
-    query.push(") j LEFT JOIN job_definitions d ON d.id = j.definition_id ORDER BY ");
+    query.push(format_args!(
+        ") j LEFT JOIN job_definitions d ON d.id = j.definition_id {LAST_ATTEMPT} ORDER BY "
+    ));
     query.push(match page.sorting.by {
         SortBy::CreatedAt => "",
         SortBy::Priority if descending => "j.priority DESC, ",

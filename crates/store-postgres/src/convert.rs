@@ -3,7 +3,7 @@
 use leasehold_queue::{StoreError, StoreResult};
 use leasehold_types::{
     JobId, Timestamp,
-    view::{FailureMark, JobRow},
+    view::{FailureMark, JobRow, LastRun},
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -89,6 +89,7 @@ pub struct JobRecord {
     pub status: String,
     pub priority: i32,
     pub attempt_count: i32,
+    pub attempt_base: i32,
     pub max_attempts: i32,
     pub created_at: OffsetDateTime,
     pub available_at: Option<OffsetDateTime>,
@@ -96,6 +97,9 @@ pub struct JobRecord {
     pub acquired_at: Option<OffsetDateTime>,
     pub completed_at: Option<OffsetDateTime>,
     pub worker_id: Option<String>,
+    pub last_worker_id: Option<String>,
+    pub last_started_at: Option<OffsetDateTime>,
+    pub last_finished_at: Option<OffsetDateTime>,
     pub stage: Option<String>,
     pub progress_percent: i16,
     pub progress_message: Option<String>,
@@ -103,9 +107,34 @@ pub struct JobRecord {
     pub cancel_requested_at: Option<OffsetDateTime>,
 }
 
+/// The columns of [`JobRecord`]; `j` is the job, `last` what [`LAST_ATTEMPT`] joins.
+pub const COLUMNS: &str = "j.number, j.id, j.domain, j.queue, j.job_type, j.source, j.status, j.priority, \
+     j.attempt_count, j.attempt_base, j.max_attempts, j.created_at, j.available_at, j.started_at, j.acquired_at, \
+     j.completed_at, j.worker_id, last.worker_id AS last_worker_id, last.started_at AS last_started_at, \
+     last.finished_at AS last_finished_at, j.stage, j.progress_percent, j.progress_message, j.error_code, \
+     j.cancel_requested_at";
+/// The running attempt has no row yet.
+pub const LAST_ATTEMPT: &str =
+    "LEFT JOIN job_attempts last ON last.job_number = j.number AND last.attempt = j.attempt_count";
+
+impl JobRecord {
+    fn last_run(&self) -> Option<LastRun> {
+        let (worker, started, finished) = match &self.worker_id {
+            Some(worker) => (Some(worker), self.acquired_at, None),
+            None => (self.last_worker_id.as_ref(), self.last_started_at, self.last_finished_at),
+        };
+        Some(LastRun {
+            worker_id: worker?.clone(),
+            started_at: stamp(started?),
+            finished_at: stamp_if(finished),
+        })
+    }
+}
+
 impl TryFrom<JobRecord> for JobRow {
     type Error = StoreError;
     fn try_from(r: JobRecord) -> StoreResult<Self> {
+        let last_run = r.last_run();
         Ok(Self {
             number: r.number,
             id: JobId(r.id),
@@ -116,6 +145,7 @@ impl TryFrom<JobRecord> for JobRow {
             job_type: r.job_type,
             priority: r.priority,
             attempt_count: r.attempt_count,
+            attempts_used: r.attempt_count - r.attempt_base,
             max_attempts: r.max_attempts,
             created_at: stamp(r.created_at),
             available_at: stamp_if(r.available_at),
@@ -123,6 +153,7 @@ impl TryFrom<JobRecord> for JobRow {
             acquired_at: stamp_if(r.acquired_at),
             completed_at: stamp_if(r.completed_at),
             worker_id: r.worker_id,
+            last_run,
             stage: r.stage,
             progress: r.progress_percent,
             progress_message: r.progress_message,

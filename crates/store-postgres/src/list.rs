@@ -2,7 +2,7 @@
 
 use crate::{
     PostgresStore,
-    convert::JobRecord,
+    convert::{COLUMNS, JobRecord, LAST_ATTEMPT},
     error::database,
     filter::{Search, Selection, words_of},
     read::locate,
@@ -63,17 +63,12 @@ impl PostgresStore {
 
     async fn rows(&self, selection: &Selection<'_>, limit: u32) -> StoreResult<Vec<JobRow>> {
         let limit = i64::from(limit) + 1;
-        let mut query = QueryBuilder::new(
-            "SELECT j.number, j.id, j.domain, j.queue, j.job_type, j.source, j.status, j.priority, \
-             j.attempt_count, j.max_attempts, j.created_at, j.available_at, j.started_at, j.acquired_at, \
-             j.completed_at, j.worker_id, j.stage, j.progress_percent, j.progress_message, j.error_code, \
-             j.cancel_requested_at FROM ",
-        );
+        let mut query = QueryBuilder::new(format!("SELECT {COLUMNS} FROM "));
         selection.push_ranges(&mut query);
         query.push(" CROSS JOIN LATERAL (SELECT * FROM jobs j WHERE ");
         selection.push_range_condition(&mut query);
         query.push(" ORDER BY -j.number LIMIT ").push_bind(limit);
-        query.push(") j ORDER BY j.number DESC LIMIT ").push_bind(limit);
+        query.push(format_args!(") j {LAST_ATTEMPT} ORDER BY j.number DESC LIMIT ")).push_bind(limit);
         let records: Vec<JobRecord> = query.build_query_as().fetch_all(&self.work).await.map_err(database)?;
         records.into_iter().map(TryInto::try_into).collect()
     }

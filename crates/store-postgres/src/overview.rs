@@ -233,14 +233,16 @@ impl PostgresStore {
         let statuses: Vec<String> = statuses.iter().map(|s| s.as_str().to_owned()).collect();
         sqlx::query_as!(
             JobRecord,
-            "SELECT j.number, j.id, j.domain, j.queue, j.job_type, j.source, j.status, j.priority,
-                    j.attempt_count, j.max_attempts, j.created_at, j.available_at, j.started_at, j.acquired_at,
-                    j.completed_at, j.worker_id, j.stage, j.progress_percent, j.progress_message, j.error_code,
-                    j.cancel_requested_at
-             FROM UNNEST($2::text[]) s(status)
-             CROSS JOIN LATERAL (SELECT * FROM jobs WHERE tenant_id = $1 AND status = s.status
-                                 ORDER BY -number LIMIT $3) j
-             ORDER BY j.number DESC LIMIT $3",
+            r#"SELECT j.number, j.id, j.domain, j.queue, j.job_type, j.source, j.status, j.priority,
+                      j.attempt_count, j.attempt_base, j.max_attempts, j.created_at, j.available_at, j.started_at,
+                      j.acquired_at, j.completed_at, j.worker_id, last.worker_id AS "last_worker_id?",
+                      last.started_at AS "last_started_at?", last.finished_at AS "last_finished_at?", j.stage,
+                      j.progress_percent, j.progress_message, j.error_code, j.cancel_requested_at
+               FROM UNNEST($2::text[]) s(status)
+               CROSS JOIN LATERAL (SELECT * FROM jobs WHERE tenant_id = $1 AND status = s.status
+                                   ORDER BY -number LIMIT $3) j
+               LEFT JOIN job_attempts last ON last.job_number = j.number AND last.attempt = j.attempt_count
+               ORDER BY j.number DESC LIMIT $3"#,
             tenant.0,
             &statuses,
             limit

@@ -16,7 +16,9 @@ use std::collections::HashMap;
 use time::OffsetDateTime;
 use uuid::Uuid;
 
+/// Of more there are only the newest.
 const TRAIL_SHOWN: i64 = 200;
+/// More children than this are not listed.
 const CHILDREN_SHOWN: i64 = 100;
 
 /// The number of a job the scope reaches; `FORBIDDEN` outside its domains. Statements then look up by number alone,
@@ -143,10 +145,14 @@ impl PostgresStore {
 async fn row(connection: &mut PgConnection, number: i64) -> StoreResult<Option<JobRecord>> {
     sqlx::query_as!(
         JobRecord,
-        "SELECT number, id, domain, queue, job_type, source, status, priority, attempt_count, max_attempts,
-                created_at, available_at, started_at, acquired_at, completed_at, worker_id, stage,
-                progress_percent, progress_message, error_code, cancel_requested_at
-         FROM jobs WHERE number = $1",
+        r#"SELECT j.number, j.id, j.domain, j.queue, j.job_type, j.source, j.status, j.priority, j.attempt_count,
+                  j.attempt_base, j.max_attempts, j.created_at, j.available_at, j.started_at, j.acquired_at,
+                  j.completed_at, j.worker_id, last.worker_id AS "last_worker_id?",
+                  last.started_at AS "last_started_at?", last.finished_at AS "last_finished_at?",
+                  j.stage, j.progress_percent, j.progress_message, j.error_code, j.cancel_requested_at
+           FROM jobs j
+           LEFT JOIN job_attempts last ON last.job_number = j.number AND last.attempt = j.attempt_count
+           WHERE j.number = $1"#,
         number
     )
     .fetch_optional(connection)
@@ -284,10 +290,11 @@ async fn newest_lines(
     Ok(lines)
 }
 
+/// The newest entries, oldest first.
 async fn trail(connection: &mut PgConnection, number: i64) -> StoreResult<Vec<TrailEntry>> {
     sqlx::query!(
         "SELECT created_at, actor, action, reason FROM audit_log
-         WHERE object_type = 'job' AND object_id = $1 ORDER BY id LIMIT $2",
+         WHERE object_type = 'job' AND object_id = $1 ORDER BY id DESC LIMIT $2",
         number.to_string(),
         TRAIL_SHOWN
     )
@@ -295,6 +302,7 @@ async fn trail(connection: &mut PgConnection, number: i64) -> StoreResult<Vec<Tr
     .await
     .map(|rows| {
         rows.into_iter()
+            .rev()
             .map(|r| TrailEntry {
                 at: stamp(r.created_at),
                 actor: r.actor,

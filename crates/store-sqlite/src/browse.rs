@@ -60,10 +60,11 @@ fn push_page(query: &mut QueryBuilder<Sqlite>, selection: &Selection<'_>, page: 
     let way = if page.sorting.is_descending() { " DESC" } else { "" };
     let most = limit(page.limit) + 1;
     query.push(format_args!(
-        "SELECT {}, tenant_id, owner_user_id, correlation_id, \
-         (SELECT d.key FROM job_definitions d WHERE d.id = definition_id) AS definition_key \
-         FROM jobs WHERE number IN (",
-        list::COLUMNS
+        "SELECT {}, j.tenant_id, j.owner_user_id, j.correlation_id, \
+         (SELECT d.key FROM job_definitions d WHERE d.id = j.definition_id) AS definition_key \
+         FROM {} WHERE j.number IN (",
+        list::COLUMNS,
+        list::TABLES
     ));
     let states = states_to_come(selection.statuses(), page);
     // Over all tenants there is no index by state: a rare one would be looked for in the whole table.

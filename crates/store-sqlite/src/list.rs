@@ -10,15 +10,21 @@ use crate::{
 use leasehold_queue::Scope;
 use leasehold_types::{
     JobFilter, PageRequest, TenantId,
-    view::{CappedCount, JobRow, JobsPage},
+    view::{CappedCount, JobRow, JobsPage, LastRun},
 };
 use sqlx::{QueryBuilder, SqliteConnection};
 
 const JOBS: Table = Table("jobs");
+const ATTEMPTS: Table = Table("job_attempts");
 const COUNT_CAP: i64 = 10_000;
-pub(crate) const COLUMNS: &str = "number, id, domain, queue, job_type, source, status, priority, attempt_count, max_attempts, \
-     created_at, available_at, started_at, acquired_at, completed_at, worker_id, stage, progress_percent, \
-     progress_message, error_code, cancel_requested_at";
+pub(crate) const COLUMNS: &str = "j.number, j.id, j.domain, j.queue, j.job_type, j.source, j.status, j.priority, \
+     j.attempt_count, j.attempt_base, j.max_attempts, j.created_at, j.available_at, j.started_at, j.acquired_at, \
+     j.completed_at, j.worker_id, last.worker_id AS last_worker_id, last.started_at AS last_started_at, \
+     last.finished_at AS last_finished_at, j.stage, j.progress_percent, j.progress_message, j.error_code, \
+     j.cancel_requested_at";
+/// What [`COLUMNS`] are selected from. The running attempt has no row yet.
+pub(crate) const TABLES: &str =
+    "jobs j LEFT JOIN job_attempts last ON last.job_number = j.number AND last.attempt = j.attempt_count";
 
 #[derive(sqlx::FromRow)]
 pub(crate) struct JobRecord {
@@ -31,6 +37,7 @@ pub(crate) struct JobRecord {
     pub status: String,
     pub priority: i64,
     pub attempt_count: i64,
+    pub attempt_base: i64,
     pub max_attempts: i64,
     pub created_at: String,
     pub available_at: Option<String>,
@@ -38,6 +45,9 @@ pub(crate) struct JobRecord {
     pub acquired_at: Option<String>,
     pub completed_at: Option<String>,
     pub worker_id: Option<String>,
+    pub last_worker_id: Option<String>,
+    pub last_started_at: Option<String>,
+    pub last_finished_at: Option<String>,
     pub stage: Option<String>,
     pub progress_percent: i64,
     pub progress_message: Option<String>,
@@ -45,10 +55,26 @@ pub(crate) struct JobRecord {
     pub cancel_requested_at: Option<String>,
 }
 
+impl JobRecord {
+    fn last_run(&self) -> Outcome<Option<LastRun>> {
+        let (worker, started, finished) = match &self.worker_id {
+            Some(worker) => (Some(worker), &self.acquired_at, None),
+            None => (self.last_worker_id.as_ref(), &self.last_started_at, self.last_finished_at.as_deref()),
+        };
+        let (Some(worker_id), Some(started)) = (worker, started) else { return Ok(None) };
+        Ok(Some(LastRun {
+            worker_id: worker_id.clone(),
+            started_at: ATTEMPTS.time("started_at", started)?,
+            finished_at: ATTEMPTS.time_opt("finished_at", finished)?,
+        }))
+    }
+}
+
 impl TryFrom<JobRecord> for JobRow {
     type Error = Error;
 
     fn try_from(row: JobRecord) -> Outcome<Self> {
+        let last_run = row.last_run()?;
         Ok(Self {
             number: row.number,
             id: JOBS.parse("id", &row.id)?,
@@ -56,6 +82,7 @@ impl TryFrom<JobRecord> for JobRow {
             status: JOBS.parse("status", &row.status)?,
             priority: JOBS.int("priority", row.priority)?,
             attempt_count: JOBS.int("attempt_count", row.attempt_count)?,
+            attempts_used: JOBS.int("attempt_base", row.attempt_count - row.attempt_base)?,
             max_attempts: JOBS.int("max_attempts", row.max_attempts)?,
             created_at: JOBS.time("created_at", &row.created_at)?,
             available_at: JOBS.time_opt("available_at", row.available_at.as_deref())?,
@@ -68,6 +95,7 @@ impl TryFrom<JobRecord> for JobRow {
             queue: row.queue,
             job_type: row.job_type,
             worker_id: row.worker_id,
+            last_run,
             stage: row.stage,
             progress_message: row.progress_message,
             error_code: row.error_code,
@@ -112,10 +140,10 @@ pub(crate) async fn newest(
     before: Option<i64>,
     max: u32,
 ) -> Outcome<Vec<JobRow>> {
-    let mut query = QueryBuilder::new(format!("SELECT {COLUMNS} FROM jobs WHERE number IN ("));
+    let mut query = QueryBuilder::new(format!("SELECT {COLUMNS} FROM {TABLES} WHERE j.number IN ("));
     let selection = Selection::new(tenant, filter).below(before);
     selection.push_numbers(&mut query, Order::NewestFirst, limit(max));
-    query.push(") ORDER BY number DESC LIMIT ").push_bind(limit(max));
+    query.push(") ORDER BY j.number DESC LIMIT ").push_bind(limit(max));
     let rows: Vec<JobRecord> = query.build_query_as().fetch_all(connection).await?;
     rows.into_iter().map(TryInto::try_into).collect()
 }

@@ -12,6 +12,10 @@ pub(crate) const JOBS: Table = Table("jobs");
 const ATTEMPTS: Table = Table("job_attempts");
 const DEFINITIONS: Table = Table("job_definitions");
 const AUDIT: Table = Table("audit_log");
+/// Of more there are only the newest.
+const TRAIL_SHOWN: i64 = 200;
+/// More children than this are not listed.
+const CHILDREN_SHOWN: i64 = 100;
 
 /// The number of a job the scope reaches; `FORBIDDEN` outside its domains. Another tenant's job is as if it did not
 /// exist.
@@ -138,10 +142,14 @@ pub(crate) async fn job(
 async fn row_of(connection: &mut SqliteConnection, number: i64) -> Outcome<JobRecord> {
     let row = sqlx::query_as!(
         JobRecord,
-        "SELECT number, id, domain, queue, job_type, source, status, priority, attempt_count, max_attempts, created_at,
-                available_at, started_at, acquired_at, completed_at, worker_id, stage, progress_percent,
-                progress_message, error_code, cancel_requested_at
-         FROM jobs WHERE number = ?1",
+        r#"SELECT j.number, j.id, j.domain, j.queue, j.job_type, j.source, j.status, j.priority, j.attempt_count,
+                  j.attempt_base, j.max_attempts, j.created_at, j.available_at, j.started_at, j.acquired_at,
+                  j.completed_at, j.worker_id, last.worker_id AS "last_worker_id?: String",
+                  last.started_at AS "last_started_at?: String", last.finished_at AS "last_finished_at?: String",
+                  j.stage, j.progress_percent, j.progress_message, j.error_code, j.cancel_requested_at
+           FROM jobs j
+           LEFT JOIN job_attempts last ON last.job_number = j.number AND last.attempt = j.attempt_count
+           WHERE j.number = ?1"#,
         number
     )
     .fetch_one(connection)
@@ -235,10 +243,14 @@ async fn links_of(
 ) -> Outcome<Vec<JobLink>> {
     let rows = sqlx::query!(
         r#"SELECT number AS "number!: i64", status AS "status!: String" FROM jobs
-           WHERE (number = ?2 OR parent_job_id = ?1) AND tenant_id = ?3 ORDER BY number"#,
+           WHERE number = ?2 AND tenant_id = ?3
+           UNION ALL
+           SELECT number, status FROM (SELECT number, status FROM jobs
+                                       WHERE parent_job_id = ?1 AND tenant_id = ?3 ORDER BY number LIMIT ?4)"#,
         number,
         parent,
-        tenant
+        tenant,
+        CHILDREN_SHOWN
     )
     .fetch_all(connection)
     .await?;
@@ -247,16 +259,19 @@ async fn links_of(
         .collect()
 }
 
+/// The newest entries, oldest first.
 async fn trail_of(connection: &mut SqliteConnection, number: i64) -> Outcome<Vec<TrailEntry>> {
     let number = number.to_string();
     let rows = sqlx::query!(
         "SELECT created_at, actor, action, reason FROM audit_log
-         WHERE object_type = 'job' AND object_id = ?1 ORDER BY id",
-        number
+         WHERE object_type = 'job' AND object_id = ?1 ORDER BY id DESC LIMIT ?2",
+        number,
+        TRAIL_SHOWN
     )
     .fetch_all(connection)
     .await?;
     rows.into_iter()
+        .rev()
         .map(|row| {
             let at = AUDIT.time("created_at", &row.created_at)?;
             Ok(TrailEntry { at, actor: row.actor, action: row.action, reason: row.reason })

@@ -18,19 +18,34 @@ pub struct JobRow {
     pub source: Source,
     pub status: JobStatus,
     pub priority: i32,
+    /// How often it was taken; attempts are numbered with it.
     pub attempt_count: i32,
+    /// Of `max_attempts`: those handed back do not count, nor those before it was last requeued.
+    pub attempts_used: i32,
     pub max_attempts: i32,
     pub created_at: Timestamp,
     pub available_at: Option<Timestamp>,
     pub started_at: Option<Timestamp>,
     pub acquired_at: Option<Timestamp>,
     pub completed_at: Option<Timestamp>,
+    /// Who holds it.
     pub worker_id: Option<String>,
+    /// Who ran it last and when; stays after its end.
+    pub last_run: Option<LastRun>,
     pub stage: Option<String>,
     pub progress: i16,
     pub progress_message: Option<String>,
     pub error_code: Option<String>,
     pub cancel_requested_at: Option<Timestamp>,
+}
+
+/// The newest attempt, as lists show it.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct LastRun {
+    pub worker_id: String,
+    pub started_at: Timestamp,
+    /// None while it runs.
+    pub finished_at: Option<Timestamp>,
 }
 
 /// One job with everything its page shows.

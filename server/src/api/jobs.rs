@@ -23,7 +23,7 @@ pub use counts::kind;
 use leasehold_queue::{Engine, Scope};
 use leasehold_types::{JobRef, Problem};
 use listing::ListParams;
-pub use telling::JobView;
+pub use telling::{Attempts, JobView};
 use telling::{Cancelled, EnqueuedOne, JobsView, Retried};
 use utoipa_axum::{router::OpenApiRouter, routes};
 

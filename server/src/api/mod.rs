@@ -19,6 +19,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use body::{Body, JobPath, NamePath, Query};
+pub use jobs::Attempts;
 use leasehold_queue::Engine;
 use leasehold_types::{Problem, ProblemCode};
 use pairs::Pairs;

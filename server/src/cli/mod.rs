@@ -76,7 +76,7 @@ enum Command {
     Prune(client::Prune),
     Ttl(client::Ttl),
     ArchiveMeta(client::ArchiveMeta),
-    /// Say what is wrong with this installation, and how to mend it.
+    /// Say what is wrong with this installation, and how to fix it.
     Doctor,
     /// Measure this machine's databases, and Leasehold on them; --json FILE writes the figures.
     Bench(bench::Bench),

@@ -45,6 +45,7 @@ const FIXED: &[(&str, Need, &str)] = &[
     ("/health/ready", Need::Nothing, "/health/ready"),
     ("/api/openapi.json", Need::Nothing, "/api/openapi.json"),
     ("/api/docs", Need::Nothing, "/api/docs"),
+    ("/t/{slug}/jobs/{number}/{file}", Need::View, "/t/acme/jobs/{job}/payload.json"),
 ];
 
 /// A link that is signed, a stream, the functions and what asks for keys: each is tried in its own way, below.

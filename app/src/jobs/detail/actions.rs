@@ -64,7 +64,7 @@ fn cancel(slug: String, number: i64, form: &OpenForm) -> impl IntoView + use<> {
         open: "Cancel…",
         send: "Cancel this job",
         class: "button button-danger",
-        hint: "The job's trail will show it.",
+        hint: "It is shown with the job's activity.",
     };
     with_reason(slug, number, form, words)
 }
@@ -73,9 +73,9 @@ fn requeue(slug: String, number: i64, form: &OpenForm) -> impl IntoView + use<> 
     let words = Words {
         name: "requeue",
         open: "Requeue…",
-        send: "Put it back in its queue",
+        send: "Requeue this job",
         class: "button",
-        hint: "It starts with a fresh budget of attempts.",
+        hint: "It gets its full number of attempts again. The reason is shown with the job's activity.",
     };
     with_reason(slug, number, form, words)
 }

@@ -1,11 +1,15 @@
 //! One block per attempt, newest first: how it went, where, and what it printed.
 
-use crate::components::{
-    badge::{Badge, Tone},
-    format,
-    log::LogBox,
-    time::Since,
+use crate::{
+    components::{
+        badge::{Badge, Tone},
+        format,
+        log::LogBox,
+        time::Since,
+    },
+    jobs::bounds::{self, Shown},
 };
+use leasehold_queue::history;
 use leasehold_types::{
     AttemptOutcome, Timestamp,
     id::short_worker,
@@ -14,29 +18,59 @@ use leasehold_types::{
 use leptos::prelude::*;
 
 #[component]
-pub fn Attempts(job: RwSignal<JobDetail>, attempts: Vec<AttemptView>) -> impl IntoView {
+pub fn Attempts(
+    job: RwSignal<JobDetail>,
+    attempts: Vec<AttemptView>,
+    /// The job's own address.
+    here: String,
+) -> impl IntoView {
     let now = job.with_untracked(|j| j.now);
     let newest = attempts.last().map(|a| a.attempt);
     let none = attempts.is_empty().then(|| {
         view! {
             <section class="card card-quiet" data-key="no-attempt">
                 <h2>"Attempts"</h2>
-                <p class="muted">"No worker has taken this job yet."</p>
+                <p class="muted">"No attempts yet."</p>
             </section>
         }
     });
-    let blocks = attempts.into_iter().rev().map(|attempt| {
-        let is_newest = newest == Some(attempt.attempt);
-        view! { <Attempt job attempt now is_newest /> }
+    let (attempts, left_out) = bounds::attempts(attempts);
+    let error_is_cut = attempts.iter().any(|shown| shown.error_is_cut);
+    let more = (left_out > 0 || error_is_cut).then(|| more(left_out, format!("{here}/attempts.json")));
+    let blocks = attempts.into_iter().map(|shown| {
+        let is_newest = newest == Some(shown.attempt.attempt);
+        let log = format!("{here}/log-{}.txt", shown.attempt.attempt);
+        view! { <Attempt job shown now is_newest log /> }
     });
     view! {
         {blocks.collect_view()}
+        {more}
         {none}
     }
 }
 
+fn more(left_out: usize, href: String) -> impl IntoView {
+    let text = match left_out {
+        0 => "Long error messages are cut here. ".to_owned(),
+        1 => "The first attempt is not shown here. ".to_owned(),
+        n => format!("The first {n} attempts are not shown here. "),
+    };
+    view! {
+        <p class="muted cut-note" data-key="more-attempts">
+            {text} <a href=href download="">"Download all attempts (JSON)"</a>
+        </p>
+    }
+}
+
 #[component]
-fn Attempt(job: RwSignal<JobDetail>, attempt: AttemptView, now: Timestamp, is_newest: bool) -> impl IntoView {
+fn Attempt(
+    job: RwSignal<JobDetail>,
+    shown: Shown,
+    now: Timestamp,
+    is_newest: bool,
+    log: String,
+) -> impl IntoView {
+    let Shown { attempt, log_is_cut, .. } = shown;
     let number = attempt.attempt;
     let running = attempt.outcome == AttemptOutcome::Running;
     view! {
@@ -46,10 +80,17 @@ fn Attempt(job: RwSignal<JobDetail>, attempt: AttemptView, now: Timestamp, is_ne
                 {outcome(&attempt, now)}
             </div>
             {error(&attempt)}
+            {released(&attempt)}
             <Backoff job number />
             <details class="attempt-log" open=is_newest>
                 <summary>"Log"</summary>
-                <LogBox lines=attempt.logs label=format!("Log of attempt {number}") open_ended=running />
+                <LogBox
+                    lines=attempt.logs
+                    label=format!("Log of attempt {number}")
+                    open_ended=running
+                    is_cut=log_is_cut
+                    href=log
+                />
             </details>
         </section>
     }
@@ -81,11 +122,19 @@ fn error(attempt: &AttemptView) -> Option<impl IntoView + use<>> {
     })
 }
 
-/// How long the next attempt had to wait after this one.
+fn released(attempt: &AttemptView) -> Option<impl IntoView + use<>> {
+    (attempt.outcome == AttemptOutcome::Released)
+        .then(|| view! { <p class="muted">"Its worker gave the job back. This attempt does not count."</p> })
+}
+
+/// How long the next attempt had to wait after this one; not when a person had to come in between.
 #[component]
 fn Backoff(job: RwSignal<JobDetail>, number: i32) -> impl IntoView {
     let wait = Memo::new(move |_| {
         job.with(|j| {
+            if history::parked(j).iter().any(|stay| stay.after_attempt == number) {
+                return None;
+            }
             let ended = j.attempts.iter().find(|a| a.attempt == number)?.finished_at?;
             let next = j.attempts.iter().find(|a| a.attempt == number + 1)?;
             Some(next.started_at.seconds_since(ended))

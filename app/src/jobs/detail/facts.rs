@@ -1,12 +1,16 @@
-//! The right-hand column: the story in order, the facts, and who did what.
+//! The right-hand column: the timeline, the details, and who did what.
 
 use crate::{
     components::{
         format,
         time::{Ago, At, Since},
     },
-    jobs::timeline::{Step, steps},
+    jobs::{
+        bounds, budget,
+        timeline::{Step, steps},
+    },
 };
+use leasehold_queue::history;
 use leasehold_types::{
     Timestamp,
     id::short_worker,
@@ -23,7 +27,13 @@ pub fn Timeline(job: RwSignal<JobDetail>) -> impl IntoView {
             <ol class="timeline">
                 {move || {
                     let (steps, now) = story.get();
-                    steps.into_iter().map(|step| told(step, now)).collect_view()
+                    let (start, left_out, end) = bounds::steps(steps);
+                    let gap = (left_out > 0).then(|| view! { <li class="step step-gap">{left_out} " more steps"</li> });
+                    view! {
+                        {start.into_iter().map(|step| told(step, now)).collect_view()}
+                        {gap}
+                        {end.into_iter().map(|step| told(step, now)).collect_view()}
+                    }
                 }}
             </ol>
         </section>
@@ -31,7 +41,7 @@ pub fn Timeline(job: RwSignal<JobDetail>) -> impl IntoView {
 }
 
 fn told(step: Step, now: Timestamp) -> impl IntoView {
-    let Step { tone, title, from, until, note, open } = step;
+    let Step { tone, title, from, until, spent, note, open } = step;
     let moment = from.map(|at| view! { <At at /> });
     let took = match (from, until, open) {
         (Some(from), Some(until), _) => Some(format::duration(until.seconds_since(from)).into_any()),
@@ -42,7 +52,7 @@ fn told(step: Step, now: Timestamp) -> impl IntoView {
         <li class=format!("step tone-{}", tone.class())>
             <span class="step-title">{title}</span>
             <span class="step-facts">
-                {moment} {took.map(|took| view! { " · " {took} })} {note.map(|note| view! { " · " {note} })}
+                {moment} {took.map(|took| view! { " · " {spent} {took} })} {note.map(|note| view! { " · " {note} })}
             </span>
         </li>
     }
@@ -51,8 +61,13 @@ fn told(step: Step, now: Timestamp) -> impl IntoView {
 #[component]
 pub fn Details(slug: String, job: RwSignal<JobDetail>) -> impl IntoView {
     let lease = Memo::new(move |_| job.with(|j| (j.leased_until, j.now)));
-    let worker = Memo::new(move |_| job.with(|j| j.row.worker_id.clone()));
-    let tries = Memo::new(move |_| job.with(|j| (j.row.attempt_count, j.row.max_attempts)));
+    let worker = Memo::new(move |_| job.with(|j| j.row.last_run.as_ref().map(|run| run.worker_id.clone())));
+    let tries = Memo::new(move |_| {
+        job.with(|j| budget::attempts(&j.row, history::parked(j).iter().any(|stay| stay.requeued.is_some())))
+    });
+    let ran = Memo::new(move |_| {
+        job.with(|j| (!j.attempts.is_empty() && j.row.worker_id.is_none()).then(|| history::seconds_run(j)))
+    });
     let family = Memo::new(move |_| job.with(|j| (j.parent.clone(), j.children.clone())));
     let still = job.with_untracked(standing_facts);
     view! {
@@ -63,7 +78,8 @@ pub fn Details(slug: String, job: RwSignal<JobDetail>) -> impl IntoView {
                     .into_iter()
                     .map(|(name, value, code)| fact(name, if code { view! { <code>{value}</code> }.into_any() } else { value.into_any() }))
                     .collect_view()}
-                {fact("Attempts", (move || format!("{} of {}", tries.get().0, tries.get().1)).into_any())}
+                {fact("Attempts", (move || tries.get()).into_any())}
+                {move || ran.get().map(|seconds| fact("Ran for", format::duration(seconds).into_any()))}
                 {move || worker.get().map(|id| fact("Worker", view! { <code>{short_worker(&id).to_owned()}</code> }.into_any()))}
                 {move || {
                     let (until, now) = lease.get();
@@ -73,11 +89,11 @@ pub fn Details(slug: String, job: RwSignal<JobDetail>) -> impl IntoView {
                     let (parent, children) = family.get();
                     let slug = slug.clone();
                     view! {
-                        {parent.map(|p| fact("Runs again", job_link(&slug, &p).into_any()))}
+                        {parent.map(|p| fact("Retry of", job_link(&slug, &p).into_any()))}
                         {(!children.is_empty())
                             .then(|| {
                                 let links = children.iter().map(|c| job_link(&slug, c)).collect_view();
-                                fact("Run again as", links.into_any())
+                                fact("Retried as", links.into_any())
                             })}
                     }
                 }}
@@ -135,11 +151,11 @@ pub fn Trail(job: RwSignal<JobDetail>) -> impl IntoView {
     let trail = Memo::new(move |_| job.with(|j| (j.trail.clone(), j.now)));
     view! {
         <section class="card">
-            <h2>"Trail"</h2>
+            <h2>"Activity"</h2>
             {move || {
                 let (entries, now) = trail.get();
                 if entries.is_empty() {
-                    view! { <p class="muted">"No one has changed this job."</p> }.into_any()
+                    view! { <p class="muted">"Nobody has changed this job."</p> }.into_any()
                 } else {
                     let items = entries.into_iter().map(|entry| deed(entry, now)).collect_view();
                     view! { <ul class="trail">{items}</ul> }.into_any()
@@ -153,8 +169,9 @@ fn deed_in_words(action: &str) -> String {
     match action {
         "job.create" => "queued this job".into(),
         "job.cancel" => "cancelled it".into(),
-        "job.requeue" => "put it back in its queue".into(),
-        "job.reschedule" => "moved it to another time".into(),
+        "job.attach" => "attached a file".into(),
+        "job.requeue" => "requeued it".into(),
+        "job.reschedule" => "rescheduled it".into(),
         other => other.replace(['_', '.'], " "),
     }
 }

@@ -35,7 +35,10 @@ pub struct Job {
     priority: i32,
     owner_user_id: Option<String>,
     correlation_id: Option<String>,
+    /// How often it was claimed; attempts are numbered with it.
     attempt_count: i32,
+    /// Of `max_attempts`: released attempts do not count, nor those before the job was last requeued.
+    attempts_used: i32,
     max_attempts: i32,
     #[schema(value_type = Moment)]
     created_at: Timestamp,
@@ -50,7 +53,10 @@ pub struct Job {
     acquired_at: Option<Timestamp>,
     #[schema(value_type = Option<Moment>)]
     completed_at: Option<Timestamp>,
+    /// Who holds it now.
     worker_id: Option<String>,
+    /// Who ran it last; stays after its end.
+    last_worker_id: Option<String>,
     stage: Option<String>,
     #[schema(minimum = 0, maximum = 100)]
     progress_percent: i16,
@@ -78,6 +84,7 @@ impl From<BrowsedJob> for Job {
             owner_user_id,
             correlation_id,
             attempt_count: row.attempt_count,
+            attempts_used: row.attempts_used,
             max_attempts: row.max_attempts,
             created_at: row.created_at,
             scheduled_for: row.available_at,
@@ -85,6 +92,7 @@ impl From<BrowsedJob> for Job {
             acquired_at: row.acquired_at,
             completed_at: row.completed_at,
             worker_id: row.worker_id,
+            last_worker_id: row.last_run.map(|run| run.worker_id),
             stage: row.stage,
             progress_percent: row.progress,
             progress_message: row.progress_message,

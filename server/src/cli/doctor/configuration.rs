@@ -8,8 +8,8 @@ pub fn look(config: Option<&Config>, problems: &[Problem]) -> Vec<Finding> {
     let mut found: Vec<_> = problems.iter().map(wrong).collect();
     let warnings = config.map(|config| config.warnings.as_slice()).unwrap_or_default();
     found.extend(warnings.iter().map(|warning| {
-        let mend = "Correct or remove the setting; docs/configuration.md lists them all.";
-        Finding::warning("configuration", format!("{}.", warning.trim_end_matches('.')), mend)
+        let fix = "Correct or remove the setting; docs/configuration.md lists them all.";
+        Finding::warning("configuration", format!("{}.", warning.trim_end_matches('.')), fix)
     }));
     if found.is_empty() {
         found.push(Finding::ok("configuration", "Every setting is known and understood."));
@@ -19,8 +19,8 @@ pub fn look(config: Option<&Config>, problems: &[Problem]) -> Vec<Finding> {
 
 fn wrong(problem: &Problem) -> Finding {
     let place = problem.errors.first().map_or("the configuration", |error| error.field.as_str());
-    let mend = format!(
+    let fix = format!(
         "Correct {place} in the environment or in leasehold.toml; the server does not start with it."
     );
-    Finding::error("configuration", problem.detail.clone(), mend)
+    Finding::error("configuration", problem.detail.clone(), fix)
 }

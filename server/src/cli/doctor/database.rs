@@ -34,8 +34,8 @@ pub fn is_missing(config: &Config) -> Option<Finding> {
 
 pub fn unreachable(why: &str) -> Finding {
     let says = format!("The database cannot be used: {}.", why.trim_end_matches('.'));
-    let mend = "Start it, or correct JOBS_DB_URL: host, port, name, user and password.";
-    Finding::error("database", says, mend)
+    let fix = "Start it, or correct JOBS_DB_URL: host, port, name, user and password.";
+    Finding::error("database", says, fix)
 }
 
 pub fn stale_schema(config: &Config) -> Finding {
@@ -161,7 +161,7 @@ fn counters(examined: &Examination) -> Finding {
         wrong => Finding::warning(
             "counters",
             format!("{wrong} counters differ from a recount."),
-            "The server mends them by itself; if it stays so, look into its log.",
+            "The server corrects them by itself; if this stays, look into its log.",
         ),
     }
 }

@@ -1,4 +1,4 @@
-//! One thing that was looked at: how it is, and how to mend it.
+//! One thing that was looked at: how it is, and how to fix it.
 
 use serde_json::{Value, json};
 
@@ -25,29 +25,29 @@ pub struct Finding {
     /// Stable: what was looked at.
     pub check: &'static str,
     pub says: String,
-    pub mend: Option<String>,
+    pub fix: Option<String>,
 }
 
 impl Finding {
     pub fn ok(check: &'static str, says: impl Into<String>) -> Self {
-        Self { level: Level::Ok, check, says: says.into(), mend: None }
+        Self { level: Level::Ok, check, says: says.into(), fix: None }
     }
 
-    pub fn warning(check: &'static str, says: impl Into<String>, mend: impl Into<String>) -> Self {
-        Self { level: Level::Warning, check, says: says.into(), mend: Some(mend.into()) }
+    pub fn warning(check: &'static str, says: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { level: Level::Warning, check, says: says.into(), fix: Some(fix.into()) }
     }
 
-    pub fn error(check: &'static str, says: impl Into<String>, mend: impl Into<String>) -> Self {
-        Self { level: Level::Error, check, says: says.into(), mend: Some(mend.into()) }
+    pub fn error(check: &'static str, says: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { level: Level::Error, check, says: says.into(), fix: Some(fix.into()) }
     }
 }
 
-/// For people: a line each, and how to mend it below.
+/// For people: a line each, and how to fix it below.
 pub fn text(findings: &[Finding]) -> String {
     let mut lines = Vec::new();
     for finding in findings {
         lines.push(format!("{:<8} {:<14} {}", finding.level.word(), finding.check, finding.says));
-        lines.extend(finding.mend.as_ref().map(|mend| format!("{:<24}→ {mend}", "")));
+        lines.extend(finding.fix.as_ref().map(|fix| format!("{:<24}→ {fix}", "")));
     }
     let count = |level| findings.iter().filter(|finding| finding.level == level).count();
     lines.push(format!("{} errors, {} warnings.", count(Level::Error), count(Level::Warning)));
@@ -57,7 +57,7 @@ pub fn text(findings: &[Finding]) -> String {
 pub fn report(findings: &[Finding]) -> Value {
     let list: Vec<_> = findings
         .iter()
-        .map(|f| json!({"level": f.level.word(), "check": f.check, "says": f.says, "mend": f.mend}))
+        .map(|f| json!({"level": f.level.word(), "check": f.check, "says": f.says, "fix": f.fix}))
         .collect();
     let healthy = !findings.iter().any(|finding| finding.level == Level::Error);
     json!({"healthy": healthy, "findings": list})

@@ -27,12 +27,12 @@ async fn people(store: &Arc<dyn Store>) -> StoreResult<Finding> {
         return Ok(Finding::ok("people", "Somebody can sign in."));
     }
     let offered = store.setting("setup_token").await?.is_some();
-    let mend = if offered {
+    let fix = if offered {
         "Open the setup link the server printed at its start, or run `leasehold user add`."
     } else {
         "Start the server and open the setup link it prints, or run `leasehold user add`."
     };
-    Ok(Finding::warning("people", "Nobody can sign in yet.", mend))
+    Ok(Finding::warning("people", "Nobody can sign in yet.", fix))
 }
 
 /// Made at its first use, so its absence is no fault.
@@ -40,9 +40,8 @@ async fn signing(store: &Arc<dyn Store>) -> StoreResult<Finding> {
     let says = match store.setting("attachment_secret").await? {
         Some((secret, _)) if secret.len() >= 32 => "The key that signs links is there.",
         Some(_) => {
-            let mend =
-                "Remove the row `attachment_secret` from the settings; links made before stop working.";
-            return Ok(Finding::error("signing", "The key that signs links is too short.", mend));
+            let fix = "Remove the row `attachment_secret` from the settings; links made before stop working.";
+            return Ok(Finding::error("signing", "The key that signs links is too short.", fix));
         }
         None => "The key that signs links is made at its first use.",
     };
@@ -55,8 +54,8 @@ fn alive(workers: &[WorkerView]) -> Finding {
         let are = if live == 1 { "worker is" } else { "workers are" };
         return Finding::ok("workers", format!("{live} {are} alive."));
     }
-    let mend = "Start `leasehold serve` or `leasehold worker`.";
-    Finding::warning("workers", "No worker is alive: jobs wait.", mend)
+    let fix = "Start `leasehold serve` or `leasehold worker`.";
+    Finding::warning("workers", "No worker is running: jobs wait.", fix)
 }
 
 fn stale(workers: &[WorkerView]) -> Option<Finding> {

@@ -13,8 +13,8 @@ fn commands(config: &Config) -> Finding {
     let book = match running::command_book(config) {
         Ok(book) => book,
         Err(problem) => {
-            let mend = "Correct the file, or name another one in JOBS_COMMANDS_FILE.";
-            return Finding::error("commands", problem.detail, mend);
+            let fix = "Correct the file, or name another one in JOBS_COMMANDS_FILE.";
+            return Finding::error("commands", problem.detail, fix);
         }
     };
     let missing: Vec<_> = book
@@ -47,8 +47,8 @@ fn providers(config: &Config) -> Finding {
     match running::provider_book(config) {
         Ok(book) => Finding::ok("providers", format!("Providers: {}.", book.names().join(", "))),
         Err(problem) => {
-            let mend = "Correct the file, or name another one in JOBS_PROVIDERS_FILE.";
-            Finding::error("providers", problem.detail, mend)
+            let fix = "Correct the file, or name another one in JOBS_PROVIDERS_FILE.";
+            Finding::error("providers", problem.detail, fix)
         }
     }
 }

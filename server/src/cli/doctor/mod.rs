@@ -1,4 +1,4 @@
-//! `leasehold doctor`: what is wrong with an installation, and how to mend it. It looks and changes nothing, works
+//! `leasehold doctor`: what is wrong with an installation, and how to fix it. It looks and changes nothing, works
 //! when the database does not, and ends with 1 when something is an error.
 
 mod configuration;
