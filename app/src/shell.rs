@@ -1,7 +1,7 @@
 //! The document around every page, and the policy that says what it may load.
 
 use crate::pages::App;
-use leptos::{nonce::use_nonce, prelude::*};
+use leptos::{nonce::use_nonce, prelude::*, tachys::html::InertElement};
 use leptos_axum::ResponseOptions;
 use leptos_meta::MetaTags;
 
@@ -26,7 +26,7 @@ pub fn shell(options: LeptosOptions) -> impl IntoView {
                 <style nonce=use_nonce()>{TRANSITION}</style>
                 <link rel="icon" href="/favicon.svg" type="image/svg+xml" />
                 <link rel="stylesheet" href="/style.css" />
-                <HydrationScripts options islands=true />
+                {hydration_scripts(options)}
                 <MetaTags />
             </head>
             <body>
@@ -34,6 +34,17 @@ pub fn shell(options: LeptosOptions) -> impl IntoView {
             </body>
         </html>
     }
+}
+
+/// The framework writes the nonce into `crossorigin` of its links as well, where any style sheet can read it; browsers
+/// take every value there for `anonymous`.
+fn hydration_scripts(options: LeptosOptions) -> impl IntoView {
+    let html = view! { <HydrationScripts options islands=true /> }.to_html();
+    let html = match use_nonce() {
+        Some(nonce) => html.replace(&format!("crossorigin=\"{nonce}\""), "crossorigin=\"anonymous\""),
+        None => html,
+    };
+    InertElement::new(html)
 }
 
 fn allow_only_what_we_ship() {

@@ -105,6 +105,10 @@ pub struct SetupForm {
 #[derive(Clone, Debug)]
 pub struct CurrentUser(pub Option<User>);
 
+/// In the extensions of a request that came by plain http under this name: the browser will not keep a session.
+#[derive(Clone, PartialEq, Debug)]
+pub struct CookieTrouble(pub String);
+
 /// The session's key for the signed-in user.
 pub const SESSION_USER: &str = "user_id";
 /// Characters kept of what somebody who has not signed in typed into a field.
@@ -113,6 +117,11 @@ const LONGEST_TYPED: usize = 300;
 const LONGEST_ADDRESS: usize = 2_000;
 /// The session's key for the message to the next page.
 pub const SESSION_FLASH: &str = "flash";
+
+/// Whether the browser that asks for this page will lose its session.
+pub fn cookie_trouble() -> Option<CookieTrouble> {
+    use_context::<Parts>()?.extensions.get::<CookieTrouble>().cloned()
+}
 
 pub fn door() -> Door {
     expect_context::<Door>()

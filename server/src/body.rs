@@ -3,67 +3,162 @@
 
 use axum::body::{Body, Bytes};
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
+use leasehold_queue::EngineConfig;
 use leasehold_types::{Problem, ProblemCode};
 use std::{
     pin::Pin,
-    sync::{Arc, OnceLock},
+    sync::{Arc, LazyLock, OnceLock},
     task::{Context, Poll},
     time::Duration,
 };
-use tokio::time::{Instant, Sleep};
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::{Instant, Sleep},
+};
+use tokio_util::sync::PollSemaphore;
+
+const MIB: usize = 1024 * 1024;
+/// Most bodies; larger ones wait for a turn, so that memory stays bounded however many there are.
+const ORDINARY: usize = 2 * MIB;
+static LARGE: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(8)));
+
+/// What is in a body beside the payload, result or file itself.
+const ENVELOPE: usize = 64 * 1024;
+/// Ten thousand jobs of one and a half kilobytes.
+const BULK: usize = 16 * MIB;
+
+/// How much a body may carry, by where it is sent.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Caps {
+    json: usize,
+    bulk: usize,
+    /// The payload in a form is written in up to three characters each.
+    form: usize,
+    /// In base64.
+    attachment: usize,
+}
+
+impl Caps {
+    pub fn of_engine(config: &EngineConfig) -> Self {
+        let json = config.max_json_bytes.saturating_add(ENVELOPE).max(ORDINARY);
+        let form = config.max_json_bytes.saturating_mul(3).saturating_add(ENVELOPE).max(ORDINARY);
+        let file = config.max_attachment_bytes.div_ceil(3).saturating_mul(4).saturating_add(ENVELOPE);
+        Self { json, bulk: json.max(BULK), form, attachment: file.max(ORDINARY) }
+    }
+
+    pub fn of(&self, path: &str) -> usize {
+        match path.strip_prefix("/api/v1/") {
+            Some("jobs/bulk") => self.bulk,
+            Some(rest) if rest.starts_with("jobs/") && rest.ends_with("/attachments") => self.attachment,
+            Some(_) => self.json,
+            None if path == "/do/enqueue" => self.form,
+            None => ORDINARY,
+        }
+    }
+}
 
 /// How long a body may take.
 #[derive(Clone, Copy, Debug)]
 pub struct Patience {
     /// Without a byte for so long, it is not coming any more.
     pub idle: Duration,
-    /// Two megabytes take less on any line; a byte now and then does not keep a place for ever.
+    /// A byte now and then does not keep a place for ever.
     pub whole: Duration,
 }
 
-pub const PATIENCE: Patience = Patience { idle: Duration::from_secs(30), whole: Duration::from_secs(120) };
+/// Two minutes for two megabytes, which take less on any line, and in proportion for more.
+pub fn patience(most: usize) -> Patience {
+    let megabytes = u32::try_from(most.div_ceil(MIB)).unwrap_or(u32::MAX).max(2);
+    Patience { idle: Duration::from_secs(30), whole: Duration::from_secs(60) * megabytes }
+}
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cut {
-    TooLarge,
+    /// With how much there may be.
+    TooLarge(usize),
     TooSlow,
+    /// Too many large ones at a time.
+    Crowded,
 }
 
 impl Cut {
     pub fn problem(self) -> Problem {
         match self {
-            Self::TooLarge => Problem::new(
-                ProblemCode::PayloadTooLarge,
-                "A request may carry at most 2 MiB. Nothing was changed.",
-            ),
+            Self::TooLarge(most) => {
+                let detail =
+                    format!("A request to this address may carry at most {}. Nothing was changed.", size(most));
+                Problem::new(ProblemCode::PayloadTooLarge, detail)
+            }
             Self::TooSlow => {
                 let detail = "The request's body did not arrive in time. Nothing was changed.";
                 Problem::new(ProblemCode::RequestTimeout, detail)
+            }
+            Self::Crowded => {
+                let detail = "Too many large requests are being dealt with. Nothing was changed; please try again soon.";
+                Problem::new(ProblemCode::RateLimited, detail).retry_after(10)
             }
         }
     }
 }
 
+/// `2 MiB`, `33.4 MiB`.
+fn size(bytes: usize) -> String {
+    let tenths = bytes * 10 / MIB;
+    match tenths % 10 {
+        0 => format!("{} MiB", tenths / 10),
+        tenth => format!("{}.{tenth} MiB", tenths / 10),
+    }
+}
+
+/// What became of a body, for whoever answers; a large one keeps its turn until then.
+#[derive(Default)]
+pub struct Ledger {
+    cut: OnceLock<Cut>,
+    turn: OnceLock<OwnedSemaphorePermit>,
+}
+
+impl Ledger {
+    pub fn cut(&self) -> Option<Cut> {
+        self.cut.get().copied()
+    }
+}
+
 pub struct Bounded {
     body: Body,
-    left: usize,
+    most: usize,
+    read: usize,
     idle: Duration,
     end: Instant,
     waiting: Pin<Box<Sleep>>,
-    cut: Arc<OnceLock<Cut>>,
+    turns: PollSemaphore,
+    ledger: Arc<Ledger>,
 }
 
 impl Bounded {
-    pub fn new(body: Body, most: usize, patience: Patience, cut: Arc<OnceLock<Cut>>) -> Self {
+    pub fn new(body: Body, most: usize, patience: Patience, ledger: Arc<Ledger>) -> Self {
         let now = Instant::now();
         let waiting = Box::pin(tokio::time::sleep_until(now + patience.idle));
-        Self { body, left: most, idle: patience.idle, end: now + patience.whole, waiting, cut }
+        let turns = PollSemaphore::new(LARGE.clone());
+        Self { body, most, read: 0, idle: patience.idle, end: now + patience.whole, waiting, turns, ledger }
     }
 
     fn give_up(&self, why: Cut) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         // The first reason stays.
-        let _ = self.cut.set(why);
+        let _ = self.ledger.cut.set(why);
         Poll::Ready(Some(Err(axum::Error::new(why.problem()))))
+    }
+
+    /// Whether it may go on: ordinary bodies always may.
+    fn poll_turn(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if self.read <= ORDINARY || self.ledger.turn.get().is_some() {
+            return Poll::Ready(());
+        }
+        self.turns.poll_acquire(cx).map(|turn| {
+            // It is never closed.
+            if let Some(turn) = turn {
+                let _ = self.ledger.turn.set(turn);
+            }
+        })
     }
 }
 
@@ -75,6 +170,10 @@ impl HttpBody for Bounded {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        if self.poll_turn(cx).is_pending() {
+            let late = self.waiting.as_mut().poll(cx).is_ready();
+            return if late { self.give_up(Cut::Crowded) } else { Poll::Pending };
+        }
         let frame = match Pin::new(&mut self.body).poll_frame(cx) {
             Poll::Ready(frame) => frame,
             Poll::Pending if self.waiting.as_mut().poll(cx).is_ready() => return self.give_up(Cut::TooSlow),
@@ -82,10 +181,10 @@ impl HttpBody for Bounded {
         };
         let length =
             frame.as_ref().and_then(|f| f.as_ref().ok()).and_then(Frame::data_ref).map_or(0, Bytes::len);
-        if length > self.left {
-            return self.give_up(Cut::TooLarge);
+        self.read += length;
+        if self.read > self.most {
+            return self.give_up(Cut::TooLarge(self.most));
         }
-        self.left -= length;
         let until = (Instant::now() + self.idle).min(self.end);
         self.waiting.as_mut().reset(until);
         Poll::Ready(frame)
@@ -101,41 +200,5 @@ impl HttpBody for Bounded {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use futures::stream;
-    use http_body_util::BodyExt;
-    use std::convert::Infallible;
-
-    #[tokio::test]
-    async fn a_body_that_stops_coming_or_drips_is_cut_off() {
-        let patience = Patience { idle: Duration::from_millis(200), whole: Duration::from_millis(600) };
-        let never = Body::from_stream(stream::pending::<Result<Bytes, Infallible>>());
-        let drip = stream::unfold((), |()| async {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-            Some((Ok::<_, Infallible>(Bytes::from_static(b"x")), ()))
-        });
-        for (body, at_least) in [(never, patience.idle), (Body::from_stream(drip), patience.whole)] {
-            let (cut, began) = (Arc::new(OnceLock::new()), Instant::now());
-            let cut_off = Bounded::new(body, 10_000, patience, cut.clone()).collect();
-            let read = tokio::time::timeout(Duration::from_secs(20), cut_off).await;
-            assert!(read.expect("it ends").is_err());
-            assert_eq!(cut.get(), Some(&Cut::TooSlow));
-            assert!(began.elapsed() >= at_least, "{:?}", began.elapsed());
-        }
-    }
-
-    #[tokio::test]
-    async fn a_body_may_be_as_large_as_allowed_and_not_larger() {
-        for (length, fits) in [(99, true), (100, true), (101, false)] {
-            let cut = Arc::new(OnceLock::new());
-            let body = Body::from(vec![b'x'; length]);
-            assert_eq!(
-                Bounded::new(body, 100, PATIENCE, cut.clone()).collect().await.is_ok(),
-                fits,
-                "{length}"
-            );
-            assert_eq!(cut.get().is_some(), !fits);
-        }
-    }
-}
+#[path = "body_tests.rs"]
+mod tests;

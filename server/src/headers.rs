@@ -1,10 +1,14 @@
 //! What every answer carries, and what every request is held to: security headers, a request id in a span,
 //! a bounded body, and a panic that ends as an answer instead of a torn connection.
 
-use crate::{body, problem};
+use crate::{
+    body::{self, Caps},
+    problem,
+    reached::Reached,
+};
 use axum::{
     body::Body,
-    extract::{ConnectInfo, Request, State},
+    extract::{Request, State},
     http::{HeaderMap, HeaderName, HeaderValue, header},
     middleware::Next,
     response::Response,
@@ -12,16 +16,10 @@ use axum::{
 use futures::FutureExt;
 use hyper::body::Body as _;
 use leasehold_types::{Problem, ProblemCode};
-use std::{
-    net::{IpAddr, SocketAddr},
-    panic::AssertUnwindSafe,
-    sync::{Arc, OnceLock},
-    time::Instant,
-};
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Instant};
 use tracing::Instrument;
 
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-const MAX_BODY: usize = 2 * 1024 * 1024;
 /// Pages set their own policy with a nonce; everything else may load nothing at all.
 const STRICT_POLICY: &str = "default-src 'none'; frame-ancestors 'none'";
 
@@ -66,7 +64,15 @@ fn request_id(headers: &HeaderMap) -> HeaderValue {
     })
 }
 
+/// A year, as browsers ask for; of other hosts below this one we know nothing.
+const ONLY_HTTPS: &str = "max-age=31536000";
+/// No page here uses any of them.
+const PERMISSIONS: &str = "accelerometer=(), autoplay=(), camera=(), display-capture=(), encrypted-media=(), \
+    fullscreen=(), geolocation=(), gyroscope=(), magnetometer=(), microphone=(), midi=(), payment=(), \
+    picture-in-picture=(), publickey-credentials-get=(), screen-wake-lock=(), usb=(), xr-spatial-tracking=()";
+
 pub async fn secure(request: Request, next: Next) -> Response {
+    let https = request.extensions().get::<Reached>().is_some_and(|reached| reached.https);
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
     for (name, value) in [
@@ -74,8 +80,12 @@ pub async fn secure(request: Request, next: Next) -> Response {
         (header::REFERRER_POLICY, "same-origin"),
         (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
         (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+        (HeaderName::from_static("permissions-policy"), PERMISSIONS),
     ] {
         headers.insert(name, HeaderValue::from_static(value));
+    }
+    if https {
+        headers.insert(header::STRICT_TRANSPORT_SECURITY, HeaderValue::from_static(ONLY_HTTPS));
     }
     headers.entry(header::CONTENT_SECURITY_POLICY).or_insert(HeaderValue::from_static(STRICT_POLICY));
     // Answers are one person's data: no shared cache may keep them. A browser may keep a page, but asks again.
@@ -86,41 +96,28 @@ pub async fn secure(request: Request, next: Next) -> Response {
 }
 
 /// Refuses bodies that say they are too large, and cuts off those that turn out to be, or that do not come.
-pub async fn limit_body(request: Request, next: Next) -> Response {
+pub async fn limit_body(State(caps): State<Caps>, request: Request, next: Next) -> Response {
+    let most = caps.of(request.uri().path());
     let announced = request.headers().get(header::CONTENT_LENGTH);
     let announced = announced.and_then(|v| v.to_str().ok()).and_then(|v| v.parse::<u64>().ok());
-    if announced.is_some_and(|length| length > MAX_BODY as u64) {
-        return problem::respond_to(request.headers(), &body::Cut::TooLarge.problem());
+    if announced.is_some_and(|length| length > most as u64) {
+        return problem::respond_to(request.headers(), &body::Cut::TooLarge(most).problem());
     }
     if request.body().is_end_stream() {
         return next.run(request).await;
     }
-    let (cut, accept) = (Arc::new(OnceLock::new()), request.headers().get(header::ACCEPT).cloned());
-    let bounded =
-        request.map(|body| Body::new(body::Bounded::new(body, MAX_BODY, body::PATIENCE, cut.clone())));
+    let (ledger, accept) = (Arc::new(body::Ledger::default()), request.headers().get(header::ACCEPT).cloned());
+    let patience = body::patience(most);
+    let bounded = request.map(|body| Body::new(body::Bounded::new(body, most, patience, ledger.clone())));
     let response = next.run(bounded).await;
     // Whatever the handler made of it: this is what happened.
-    match cut.get() {
+    match ledger.cut() {
         Some(why) => {
             let headers = accept.map(|accept| (header::ACCEPT, accept)).into_iter().collect();
             problem::respond_to(&headers, &why.problem())
         }
         None => response,
     }
-}
-
-/// Behind a proxy that is trusted, the address that counts is the one it appended last.
-pub async fn forwarded(State(trusted): State<bool>, mut request: Request, next: Next) -> Response {
-    if trusted && let Some(address) = last_forwarded(request.headers()) {
-        let port = request.extensions().get::<ConnectInfo<SocketAddr>>().map_or(0, |c| c.0.port());
-        request.extensions_mut().insert(ConnectInfo(SocketAddr::new(address, port)));
-    }
-    next.run(request).await
-}
-
-fn last_forwarded(headers: &HeaderMap) -> Option<IpAddr> {
-    let last = headers.get_all("x-forwarded-for").iter().next_back()?.to_str().ok()?;
-    last.rsplit(',').next()?.trim().parse().ok()
 }
 
 #[cfg(test)]
@@ -140,12 +137,5 @@ mod tests {
         for wrong in ["a b", "a\"b", "", long.as_str()] {
             assert_eq!(request_id(&with("x-request-id", wrong)).len(), 36, "{wrong}");
         }
-    }
-
-    #[test]
-    fn only_the_address_the_proxy_saw_itself_counts() {
-        let headers = with("x-forwarded-for", "6.6.6.6, 10.0.0.9");
-        assert_eq!(last_forwarded(&headers), Some("10.0.0.9".parse().unwrap()));
-        assert_eq!(last_forwarded(&with("x-forwarded-for", "nonsense")), None);
     }
 }

@@ -1,17 +1,21 @@
 //! Which request goes where, and through which checks.
 //!
-//! Everything: request id → security headers → body limit → same-origin check. Then health, the API with its keys,
-//! files of the site, and for the rest the session: server functions, live streams, and pages behind the sign-in
-//! guard.
+//! Everything: request id → how it came here → security headers → allowed host → body limit → same-origin check. Then
+//! health, the API with its keys, files of the site, and for the rest the session: server functions, live streams, and
+//! pages behind the sign-in guard.
 
 use crate::{
     api::{self, Api},
     assets, attachments,
     auth::{PasswordGate, middleware as door_checks},
-    config::Report,
-    functions, headers, job_files,
+    body::Caps,
+    config::{HttpConfig, Report},
+    database::{self, Database},
+    functions, headers, hosts, job_files,
     metrics::{self, Exposed, Metrics},
     problem,
+    rates::ApiRates,
+    reached::{self, Front, Reached},
     sse::{self, Live, StreamLimits},
 };
 use axum::{
@@ -33,6 +37,7 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 use tower_http::compression::CompressionLayer;
+use url::Url;
 
 /// What is neither a page, nor a server function, nor described with the API. The tests of who may use what begin here,
 /// so nothing may be routed in this file that is not in this list.
@@ -51,7 +56,9 @@ pub const FIXED: &[&str] = &[
 
 pub struct Serving {
     pub engine: Arc<Engine>,
-    pub trust_forwarded: bool,
+    pub database: Database,
+    pub public_url: Option<Url>,
+    pub http: HttpConfig,
     /// Cancelled when the server is about to end: not ready any more, and live streams end.
     pub ending: CancellationToken,
     pub report: Arc<Report>,
@@ -62,52 +69,72 @@ pub struct Serving {
 pub fn router(serving: Serving) -> Router {
     // One count of open streams for pages and the API.
     let figures = serving.metrics.process.clone();
-    let live = Live::new(serving.engine.clone(), figures, serving.streams, serving.ending.clone());
+    let live = Live::new(
+        serving.engine.clone(),
+        serving.database.clone(),
+        figures,
+        serving.streams,
+        serving.ending.clone(),
+    );
     let site = Site::new(&serving, &live);
     let (engine, ending) = (serving.engine.clone(), serving.ending.clone());
-    let api = Api { engine, ending, report: serving.report.clone(), live };
-    let exposed = Exposed { metrics: serving.metrics.clone(), engine: serving.engine.clone() };
+    let http = &serving.http;
+    let rates = Arc::new(ApiRates::new(http.per_key, http.per_address, serving.metrics.process.clone()));
+    let api = Api { engine, ending, report: serving.report.clone(), live, rates };
+    let front = Front {
+        proxies: http.proxies.clone(),
+        public_url: serving.public_url.clone(),
+        insecure_cookies: http.insecure_cookies,
+    };
+    let caps = Caps::of_engine(serving.engine.config());
+    let exposed = Exposed {
+        metrics: serving.metrics.clone(),
+        engine: serving.engine.clone(),
+        rates: api.rates.clone(),
+    };
     let api::Described { router: routes, description } = api::routes(&api);
     let docs = api::docs::page(&description);
-    let ready = Ready { engine: serving.engine.clone(), ending: serving.ending };
+    let ready = Ready { database: serving.database.clone(), ending: serving.ending };
+    let database = from_fn_with_state(serving.database, database::answers);
     Router::new()
         .route("/health", get(|| async { Json(json!({"status": "ok"})) }))
         .route("/ready", get(is_ready))
         .route("/health/ready", get(is_ready))
         .with_state(ready)
-        .route("/attachments/{id}", get(attachments::download).with_state(serving.engine.clone()))
+        .route("/attachments/{id}", get(attachments::download).with_state(serving.engine.clone()).layer(database.clone()))
         .merge(metrics::routes(exposed).layer(smaller()))
-        .merge(routes.layer(smaller()))
+        .merge(routes.layer(smaller()).layer(database))
         .route("/api/openapi.json", get(async move || Json(description.clone())).layer(smaller()))
         .route("/api/docs", get(async move || docs.clone()).layer(smaller()))
         .fallback(move |request| site.clone().answer(request))
         .layer(from_fn(door_checks::same_origin))
-        .layer(from_fn(headers::limit_body))
-        .layer(from_fn_with_state(serving.trust_forwarded, headers::forwarded))
+        .layer(from_fn_with_state(caps, headers::limit_body))
+        .layer(from_fn_with_state(Arc::new(http.hosts.clone()), hosts::check))
         .layer(from_fn(headers::secure))
+        .layer(from_fn_with_state(Arc::new(front), reached::find_out))
         .layer(from_fn(headers::observe))
         .layer(from_fn_with_state(serving.metrics.process.clone(), metrics::count_requests))
 }
 
 #[derive(Clone)]
 struct Ready {
-    engine: Arc<Engine>,
+    database: Database,
     ending: CancellationToken,
 }
 
 async fn is_ready(State(ready): State<Ready>) -> Response {
-    let reachable = !ready.ending.is_cancelled() && ready.engine.store().ping().await.is_ok();
+    let reachable = !ready.ending.is_cancelled() && ready.database.is_ready().await;
     if reachable {
         return Json(json!({"status": "ready"})).into_response();
     }
     (StatusCode::SERVICE_UNAVAILABLE, Json(json!({"status": "not_ready"}))).into_response()
 }
 
-/// The same pages twice, because the session cookie's name and `Secure` differ with the host asked for.
+/// The same pages twice, because the session cookie's name and `Secure` differ with how the browser came here.
 #[derive(Clone)]
 struct Site {
-    on_this_machine: Router,
-    elsewhere: Router,
+    with_plain_cookie: Router,
+    with_secure_cookie: Router,
 }
 
 impl Site {
@@ -115,9 +142,10 @@ impl Site {
         let pages = pages(serving, live.clone());
         let with_cookie = |secure| {
             let sessions = door_checks::sessions(serving.engine.clone(), secure);
-            pages.clone().layer(sessions).layer(smaller())
+            let database = from_fn_with_state(serving.database.clone(), database::answers);
+            pages.clone().layer(sessions).layer(smaller()).layer(database)
         };
-        Self { on_this_machine: with_cookie(false), elsewhere: with_cookie(true) }
+        Self { with_plain_cookie: with_cookie(false), with_secure_cookie: with_cookie(true) }
     }
 
     async fn answer(self, request: Request) -> Response {
@@ -128,8 +156,8 @@ impl Site {
         if path == "/api" || path.starts_with("/api/") || path.starts_with("/pkg/") {
             return problem::respond(&Problem::not_found("This address"));
         }
-        let local = door_checks::is_loopback(request.uri(), request.headers());
-        let site = if local { self.on_this_machine } else { self.elsewhere };
+        let plain = request.extensions().get::<Reached>().is_some_and(|reached| reached.plain_cookie);
+        let site = if plain { self.with_plain_cookie } else { self.with_secure_cookie };
         site.oneshot(request).await.into_response()
     }
 }

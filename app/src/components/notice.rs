@@ -57,6 +57,37 @@ pub fn ProblemMessage(problem: Problem) -> impl IntoView {
     }
 }
 
+/// For a browser that will lose its session: it keeps the cookie only by https, or on the machine itself.
+#[component]
+pub fn PlainHttp(
+    /// What stands in the address bar.
+    host: String,
+) -> impl IntoView {
+    view! {
+        <div class="notice notice-bad lone-card" role="alert">
+            <Icon d=icon::ALERT />
+            <div>
+                <strong>"You cannot sign in by plain http"</strong>
+                <p>
+                    "This page came by http from " <code>{host}</code>
+                    ". Browsers keep Leasehold’s session cookie only by https, or on the machine that runs it. One of \
+                     these helps:"
+                </p>
+                <ul>
+                    <li>"put a proxy with TLS in front, and open its https address;"</li>
+                    <li>
+                        "open a tunnel, " <code>"ssh -L 3000:127.0.0.1:3000 …"</code> ", and then "
+                        <code>"http://127.0.0.1:3000"</code> ";"
+                    </li>
+                    <li>
+                        "on a network you trust, start the server with " <code>"JOBS_INSECURE_COOKIES=true"</code> "."
+                    </li>
+                </ul>
+            </div>
+        </div>
+    }
+}
+
 #[component]
 pub fn Empty(
     icon: &'static str,

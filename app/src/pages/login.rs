@@ -5,10 +5,10 @@ use crate::{
     components::{
         form::{Field, TextField},
         icon::{self, Brand, Icon},
-        notice::FlashMessage,
+        notice::{FlashMessage, PlainHttp},
     },
     islands::theme::ThemeSwitch,
-    ssr::{self, Flash},
+    ssr::{self, CookieTrouble, Flash},
 };
 use leasehold_types::Problem;
 use leptos::prelude::*;
@@ -18,6 +18,7 @@ use leptos_meta::Title;
 pub fn LoginPage() -> impl IntoView {
     let next = asked("next");
     let wait = asked("wait").parse().ok();
+    let trouble = ssr::cookie_trouble();
     page(
         async move {
             let has_users = ssr::door().engine.store().has_users().await?;
@@ -25,10 +26,12 @@ pub fn LoginPage() -> impl IntoView {
         },
         move |(has_users, flash)| {
             let content = if has_users { sign_in(flash, next).into_any() } else { first_run().into_any() };
+            let trouble = trouble.map(|CookieTrouble(host)| view! { <PlainHttp host /> });
             view! {
                 <Title text="Sign in · Leasehold" />
                 <main class="lone" id="content">
                     <Brand />
+                    {trouble}
                     {content}
                     <ThemeSwitch />
                 </main>

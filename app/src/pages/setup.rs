@@ -5,9 +5,9 @@ use crate::{
     components::{
         form::{Field, TextField},
         icon::{self, Brand, Icon},
-        notice::FlashMessage,
+        notice::{FlashMessage, PlainHttp},
     },
-    ssr::{self, Flash},
+    ssr::{self, CookieTrouble, Flash},
 };
 use leasehold_types::{Problem, ProblemCode};
 use leptos::prelude::*;
@@ -17,6 +17,7 @@ use leptos_meta::Title;
 pub fn SetupPage() -> impl IntoView {
     let token = asked("token");
     let to_check = token.clone();
+    let trouble = ssr::cookie_trouble();
     page(
         async move {
             let valid = match ssr::door().gate.check_setup_token(&to_check).await {
@@ -32,10 +33,12 @@ pub fn SetupPage() -> impl IntoView {
                 Ok(()) => form(flash, token).into_any(),
                 Err(problem) => expired(&problem).into_any(),
             };
+            let trouble = trouble.map(|CookieTrouble(host)| view! { <PlainHttp host /> });
             view! {
                 <Title text="Set up · Leasehold" />
                 <main class="lone" id="content">
                     <Brand />
+                    {trouble}
                     {content}
                 </main>
             }

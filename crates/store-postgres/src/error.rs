@@ -34,7 +34,17 @@ pub fn database(error: Error) -> StoreError {
         let detail = "The text contains a character that cannot be kept (NUL). Nothing was changed.";
         return Problem::new(ProblemCode::InvalidInput, detail).into();
     }
-    StoreError::Database { transient: is_transient(&error), message: error.to_string() }
+    StoreError::Database { transient: is_transient(&error), message: message(&error) }
+}
+
+/// The driver's own words for it name the pool, of which nobody outside has heard.
+fn message(error: &Error) -> String {
+    match error {
+        Error::PoolTimedOut => {
+            "it does not answer, or all connections to it are busy (none was free in time)".to_owned()
+        }
+        other => other.to_string(),
+    }
 }
 
 /// The name of the constraint that was violated.

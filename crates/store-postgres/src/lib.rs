@@ -70,7 +70,7 @@ use std::{
 use time::OffsetDateTime;
 
 /// How long a caller waits for a free connection before it is told "unavailable".
-const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
+const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
 /// A connection unused for this long is tested before it is handed out; testing each time costs a round trip.
 const TEST_AFTER_IDLE: Duration = Duration::from_secs(5);
 
@@ -131,15 +131,15 @@ impl PostgresStore {
             leadership: leader::Leadership::new(target),
             horizon: AtomicI64::new(0),
         };
-        store.measure_clock().await?;
+        store.measure_clock(&store.work).await?;
         Ok(Arc::new(store))
     }
 
     /// Asks the database for its time and tells the clock.
-    async fn measure_clock(&self) -> StoreResult<()> {
+    async fn measure_clock(&self, pool: &PgPool) -> StoreResult<()> {
         let asked = process_time();
         let database = sqlx::query_scalar!(r#"SELECT clock_timestamp() AS "at!""#)
-            .fetch_one(&self.work)
+            .fetch_one(pool)
             .await
             .map_err(error::database)?;
         self.clock.measured(Timestamp::from_datetime(database), asked, process_time());

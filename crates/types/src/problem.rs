@@ -55,6 +55,8 @@ codes! {
     ConcurrencyLimit = "CONCURRENCY_LIMIT", 409, "As many as allowed are active for this key";
     QuotaExceeded = "QUOTA_EXCEEDED", 429, "A limit is reached";
     TooManyAttempts = "TOO_MANY_ATTEMPTS", 429, "Too many attempts";
+    RateLimited = "RATE_LIMITED", 429, "Too many requests";
+    Misdirected = "MISDIRECTED_REQUEST", 421, "This server has another name";
     QueueOverloaded = "QUEUE_OVERLOADED", 503, "The queue is full";
     Unavailable = "UNAVAILABLE", 503, "The database does not answer";
     Internal = "INTERNAL", 500, "Something broke on our side";

@@ -5,8 +5,8 @@ use axum::{
     extract::{FromRequest, FromRequestParts, Path, Request},
     http::request::Parts,
 };
-use http_body_util::{BodyExt, LengthLimitError};
-use leasehold_types::{JobRef, Problem, ProblemCode};
+use http_body_util::BodyExt;
+use leasehold_types::{JobRef, Problem};
 use serde::de::DeserializeOwned;
 
 /// A JSON body. Nothing at all counts as `{}`.
@@ -36,14 +36,8 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     Ok(value)
 }
 
-fn unreadable(error: axum::Error) -> Problem {
-    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(&error);
-    while let Some(error) = cause {
-        if error.is::<LengthLimitError>() {
-            return Problem::new(ProblemCode::PayloadTooLarge, "A request may carry at most 2 MiB.");
-        }
-        cause = error.source();
-    }
+/// Why it was cut off is told by whoever cut it off.
+fn unreadable(_: axum::Error) -> Problem {
     Problem::invalid("body", "The body could not be read to its end. Nothing was changed.")
 }
 

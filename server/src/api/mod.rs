@@ -13,7 +13,7 @@ mod triggers;
 mod words;
 mod worker;
 
-use crate::{config::Report, problem, sse::Live};
+use crate::{config::Report, problem, rates::ApiRates, sse::Live};
 use axum::{
     Json, Router,
     response::{IntoResponse, Response},
@@ -37,6 +37,7 @@ pub struct Api {
     /// The configuration as it is in effect.
     pub report: Arc<Report>,
     pub live: Live,
+    pub rates: Arc<ApiRates>,
 }
 
 /// The API with its description.

@@ -71,7 +71,7 @@ where
             }
         }
     }
-    let entrance = Entrance { engine: api.engine.clone(), needs };
+    let entrance = Entrance { engine: api.engine.clone(), rates: api.rates.clone(), needs };
     routes.layer(from_fn_with_state(entrance, api_key::enter))
 }
 

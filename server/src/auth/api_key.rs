@@ -4,9 +4,9 @@
 //! lies behind finds a [`Scope`] confined to the key's tenant. A key of the installation has none: it reaches every
 //! tenant, or the one that `X-Tenant` names. Cookies are never looked at here, so another site has nothing to borrow.
 
-use crate::{problem, secret};
+use crate::{problem, rates::ApiRates, secret};
 use axum::{
-    extract::{FromRequestParts, Request, State},
+    extract::{ConnectInfo, FromRequestParts, Request, State},
     http::{HeaderMap, header, request::Parts},
     middleware::Next,
     response::Response,
@@ -15,7 +15,10 @@ use clap::ValueEnum;
 use leasehold_app::ssr::{origin_of, request_id_of};
 use leasehold_queue::{Actor, Engine, Permission, Reach, Scope, remote::USE_NOTED_EVERY};
 use leasehold_types::{Problem, ProblemCode, view::ApiKey};
-use std::sync::Arc;
+use std::{
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+};
 
 /// The tenant a key of the installation acts in.
 pub const TENANT: &str = "x-tenant";
@@ -56,12 +59,14 @@ impl KeyScope {
 #[derive(Clone)]
 pub struct Entrance {
     pub engine: Arc<Engine>,
+    pub rates: Arc<ApiRates>,
     pub needs: KeyScope,
 }
 
 pub async fn enter(State(entrance): State<Entrance>, mut request: Request, next: Next) -> Response {
     let origin = origin_of(request.extensions(), request.headers());
-    match admit(&entrance, request.headers(), origin).await {
+    let address = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip());
+    match admit_at_rate(&entrance, address, request.headers(), origin).await {
         Ok(scope) => {
             request.extensions_mut().insert(scope);
             next.run(request).await
@@ -86,6 +91,24 @@ impl<S: Sync> FromRequestParts<S> for Entered {
         let scope = parts.extensions.get::<Scope>().cloned();
         scope.map(Self).ok_or_else(|| problem::respond(&unknown()))
     }
+}
+
+/// A key that works counts for itself; whoever has none counts by address.
+async fn admit_at_rate(
+    entrance: &Entrance,
+    address: Option<IpAddr>,
+    headers: &HeaderMap,
+    origin: Option<String>,
+) -> Result<Scope, Problem> {
+    let (rates, key) = (&entrance.rates, shown(headers));
+    rates.before(address, key)?;
+    let admitted = admit(entrance, headers, origin).await;
+    match &admitted {
+        Err(problem) if problem.code == ProblemCode::Unauthenticated => rates.failed(address),
+        Err(problem) if problem.code == ProblemCode::Unavailable => {}
+        _ => rates.worked(key.unwrap_or_default())?,
+    }
+    admitted
 }
 
 async fn admit(entrance: &Entrance, headers: &HeaderMap, origin: Option<String>) -> Result<Scope, Problem> {

@@ -6,7 +6,8 @@
 use super::{Out, announce::announce, failed, running};
 use crate::{
     config::Config,
-    http,
+    database::Database,
+    http::{self, Connections},
     metrics::{self, Metrics},
     router::{Serving, router},
     store,
@@ -15,7 +16,7 @@ use clap::Args;
 use leasehold_queue::Engine;
 use leasehold_types::{Problem, ProblemCode};
 use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
-use tokio::{net::TcpListener, task::JoinHandle};
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 #[derive(Args)]
@@ -46,8 +47,7 @@ impl Serve {
         let engine = store::engine(&config).await?;
         let book = running::commands(&config, &engine).await?;
         let providers = running::providers(&config, &engine).await?;
-        let listener = TcpListener::bind(config.addr)
-            .await
+        let listener = http::bind(config.addr)
             .map_err(|error| failed(&format!("listen on {}", config.addr), error))?;
         let bound = listener.local_addr().map_err(|error| failed("tell its own address", error))?;
         let metrics = Arc::new(Metrics::new(config.metrics.clone()));
@@ -62,15 +62,22 @@ impl Serve {
             .then(|| running::start_pool(&config, &engine, book, providers, ending.clone()));
         let serving = Serving {
             engine: engine.clone(),
-            trust_forwarded: config.trust_forwarded,
+            database: Database::watch(engine.store().clone(), &config.db_url),
+            public_url: config.public_url.clone(),
+            http: config.http.clone(),
             ending: ending.clone(),
             report: config.report.clone(),
             metrics: metrics.clone(),
             streams: config.streams,
         };
         let closing = CancellationToken::new();
-        let server =
-            tokio::spawn(http::serve(listener, router(serving), metrics.process.clone(), closing.clone()));
+        let connections = Connections {
+            router: router(serving),
+            limits: config.http.connections,
+            proxies: config.http.proxies.clone(),
+            figures: metrics.process.clone(),
+        };
+        let server = tokio::spawn(connections.serve(listener, closing.clone()));
         announce(&engine, &config, bound, out).await?;
 
         ending.cancelled().await;

@@ -12,7 +12,7 @@ pub fn found_in(sources: &Sources) -> Vec<String> {
     let listed = lists.iter().any(|(name, _)| name != "JOBS_DOMAIN_ALLOWLIST");
     let scoped = on("JOBS_DOMAIN_SCOPED_RBAC");
     let lease = number("JOBS_LEASE_SECONDS", 60.0);
-    let checks: [(bool, &str); 11] = [
+    let checks: [(bool, &str); 13] = [
         (
             on("JOBS_SECRET_REJECT") && on("JOBS_SECRET_REDACT"),
             "JOBS_SECRET_REJECT and JOBS_SECRET_REDACT are both on: payloads with a secret are refused, nothing is redacted",
@@ -30,6 +30,14 @@ pub fn found_in(sources: &Sources) -> Vec<String> {
         (
             lists.iter().any(|(name, _)| name == "JOBS_DOMAIN_ALLOWLIST"),
             "JOBS_DOMAIN_ALLOWLIST has no effect alone: its name must end in a user's id or a key's prefix",
+        ),
+        (
+            on("JOBS_TRUST_FORWARDED") && said("JOBS_TRUSTED_PROXIES").is_some(),
+            "JOBS_TRUST_FORWARDED has no effect beside JOBS_TRUSTED_PROXIES: only proxies of the list are trusted",
+        ),
+        (
+            on("JOBS_INSECURE_COOKIES"),
+            "JOBS_INSECURE_COOKIES is on: by plain http, whoever can listen on the network can take over a session",
         ),
         (
             said("JOBS_LEASE_RENEW_SECONDS").is_some() && said("JOBS_HEARTBEAT_SECONDS").is_some(),
@@ -81,6 +89,8 @@ mod tests {
             &[("JOBS_DOMAIN_SCOPED_RBAC", "true")],
             &[("JOBS_LEASE_SECONDS", "20"), ("JOBS_LEASE_RENEW_SECONDS", "15")],
             &[("JOBS_EVENTS_OUTBOX", "false")],
+            &[("JOBS_TRUST_FORWARDED", "true"), ("JOBS_TRUSTED_PROXIES", "10.0.0.1")],
+            &[("JOBS_INSECURE_COOKIES", "true")],
         ] {
             assert_eq!(warnings(env).len(), 1, "{env:?}");
         }

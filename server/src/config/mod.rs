@@ -2,6 +2,7 @@
 //! order of precedence. A name nobody knows is warned about, a value nobody understands stops the start.
 
 mod contradictions;
+mod http;
 mod metrics;
 mod report;
 mod settings;
@@ -19,12 +20,14 @@ use leasehold_queue::{
     secrets::{OnSecret, SecretPolicy},
     signing::SHORTEST_LIFE,
 };
+pub use http::HttpConfig;
 use leasehold_types::Problem;
 pub use metrics::{Anonymous, MetricsConfig};
 pub use report::{Report, Setting};
 pub use settings::help;
 use sources::{Sources, read_file, wrong};
 use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+use url::Url;
 
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -39,7 +42,9 @@ pub struct Config {
     pub engine: EngineConfig,
     pub shutdown_wait: Duration,
     pub setup_ttl: Duration,
-    pub trust_forwarded: bool,
+    /// Where people find this installation; links that leave the dashboard begin with it.
+    pub public_url: Option<Url>,
+    pub http: HttpConfig,
     pub log_json: bool,
     pub metrics: MetricsConfig,
     pub streams: StreamLimits,
@@ -108,6 +113,7 @@ impl Config {
             let rule = "must be at least 1 and at most JOBS_LEASE_MAX_SECONDS";
             return Err(wrong("JOBS_LEASE_SECONDS", &engine.lease.as_secs().to_string(), rule));
         }
+        let public_url = http::public_url(sources)?;
         let report = Report::of(sources);
         Ok(Self {
             addr: sources.parsed("JOBS_ADDR", SocketAddr::from(([127, 0, 0, 1], 3_000)))?,
@@ -121,7 +127,8 @@ impl Config {
             engine,
             shutdown_wait: sources.seconds("JOBS_SHUTDOWN_WAIT_FOR_LEASES_SEC", 0)?,
             setup_ttl: sources.seconds("JOBS_SETUP_TTL_SECONDS", 86_400)?,
-            trust_forwarded: sources.switch("JOBS_TRUST_FORWARDED", false)?,
+            http: http::http(sources, public_url.as_ref())?,
+            public_url,
             log_json: sources.switch("JOBS_LOG_JSON", false)?,
             metrics: metrics::metrics(sources)?,
             streams: StreamLimits {

@@ -63,7 +63,39 @@ pub const SETTINGS: &[(&str, &str)] = &[
     ("JOBS_SSE_MAX_STREAMS", "live streams one process keeps open; 2000"),
     ("JOBS_SSE_MAX_STREAMS_PER_TENANT", "of those, in one tenant, and by one key; 1000"),
     ("JOBS_SSE_MAX_STREAMS_PER_SESSION", "of those, by one signed-in browser; 20"),
-    ("JOBS_TRUST_FORWARDED", "take the client's address from X-Forwarded-For, behind a proxy; false"),
+    ("JOBS_MAX_CONNECTIONS_PER_ADDRESS", "connections one address may hold, 0 = any number; 512"),
+    (
+        "JOBS_HTTP_WRITE_TIMEOUT_SECONDS",
+        "a client that reads nothing of what is sent to it for so long is cut off; 30",
+    ),
+    ("JOBS_HTTP_IDLE_TIMEOUT_SECONDS", "a connection without a request for so long is closed; 30"),
+    (
+        "JOBS_API_RATE_PER_KEY",
+        "requests per second one key may make on one process, on average, 0 = any number; 1000",
+    ),
+    ("JOBS_API_BURST_PER_KEY", "of those, how many at once; 5000"),
+    (
+        "JOBS_API_RATE_PER_ADDRESS",
+        "requests per second to the API from one address without a key that works, 0 = any number; 100",
+    ),
+    ("JOBS_API_BURST_PER_ADDRESS", "of those, how many at once; 1000"),
+    (
+        "JOBS_TRUSTED_PROXIES",
+        "proxies whose X-Forwarded-For, -Proto and -Host count: addresses and networks, or `private`, separated by commas; none",
+    ),
+    (
+        "JOBS_TRUST_FORWARDED",
+        "older form: true is the same as JOBS_TRUSTED_PROXIES=private (loopback and private networks); false",
+    ),
+    (
+        "JOBS_ALLOWED_HOSTS",
+        "names this server answers to, separated by commas, `*.` for all below one; any name",
+    ),
+    ("JOBS_PUBLIC_URL", "where people reach this installation, such as https://jobs.example.org; unknown"),
+    (
+        "JOBS_INSECURE_COOKIES",
+        "let people sign in by plain http from other machines, on a network that is trusted; false",
+    ),
     ("JOBS_LOG_JSON", "log in JSON; false"),
     ("JOBS_ENABLE_METRICS", "serve /metrics, and count events for it; true"),
     (

@@ -3,16 +3,15 @@
 
 use super::Exposed;
 use crate::{
-    auth::{
-        api_key::{self, Entrance, KeyScope},
-        middleware::is_loopback,
-    },
+    auth::api_key::{self, Entrance, KeyScope},
     config::Anonymous,
+    hosts::{is_loopback, name_of},
     problem,
+    reached::Reached,
 };
 use axum::{
     extract::{ConnectInfo, FromRequestParts, Request, State},
-    http::{HeaderMap, Uri, Version, header, request::Parts},
+    http::{HeaderMap, Version, header, request::Parts},
     middleware::Next,
     response::Response,
 };
@@ -27,13 +26,15 @@ pub async fn enter(State(exposed): State<Exposed>, mut request: Request, next: N
     let headers = request.headers();
     let shows_a_key = headers.contains_key("x-api-key") || headers.contains_key(header::AUTHORIZATION);
     let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip());
+    let host = request.extensions().get::<Reached>().and_then(|reached| reached.host.as_deref());
     let rule = exposed.metrics.config.anonymous;
     let direct = rule != Anonymous::Loopback || is_direct(request.version());
-    if !shows_a_key && direct && is_open_to(rule, peer, request.uri(), headers) {
+    if !shows_a_key && direct && is_open_to(rule, peer, host, headers) {
         request.extensions_mut().insert(Scope::system("metrics"));
         return next.run(request).await;
     }
-    let entrance = Entrance { engine: exposed.engine.clone(), needs: KeyScope::Read };
+    let (engine, rates) = (exposed.engine.clone(), exposed.rates.clone());
+    let entrance = Entrance { engine, rates, needs: KeyScope::Read };
     api_key::enter(State(entrance), request, next).await
 }
 
@@ -42,14 +43,14 @@ fn is_direct(version: Version) -> bool {
     version >= Version::HTTP_11
 }
 
-fn is_open_to(rule: Anonymous, peer: Option<IpAddr>, uri: &Uri, headers: &HeaderMap) -> bool {
+fn is_open_to(rule: Anonymous, peer: Option<IpAddr>, host: Option<&str>, headers: &HeaderMap) -> bool {
     match rule {
         Anonymous::Nobody => false,
         Anonymous::Everyone => true,
         // The name is looked at as well, so that a page in a browser here cannot read it under a name of its own.
         Anonymous::Loopback => {
             peer.is_some_and(|ip| ip.to_canonical().is_loopback())
-                && is_loopback(uri, headers)
+                && host.is_some_and(|host| is_loopback(name_of(host)))
                 && !SENT_BY_A_PROXY.iter().any(|name| headers.contains_key(*name))
         }
     }
@@ -79,7 +80,8 @@ mod tests {
 
     fn open(rule: Anonymous, peer: &str, pairs: &[(&'static str, &'static str)]) -> bool {
         let headers = pairs.iter().map(|(k, v)| (k.parse().unwrap(), HeaderValue::from_static(v))).collect();
-        is_open_to(rule, Some(peer.parse().unwrap()), &Uri::from_static("/metrics"), &headers)
+        let host = pairs.iter().find(|(name, _)| *name == "host").map(|(_, host)| *host);
+        is_open_to(rule, Some(peer.parse().unwrap()), host, &headers)
     }
 
     #[test]

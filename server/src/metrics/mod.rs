@@ -18,7 +18,7 @@ mod page;
 mod process;
 mod tally;
 
-use crate::{config::MetricsConfig, problem};
+use crate::{config::MetricsConfig, problem, rates::ApiRates};
 use axum::{
     Router,
     extract::State,
@@ -93,6 +93,7 @@ impl Metrics {
 pub struct Exposed {
     pub metrics: Arc<Metrics>,
     pub engine: Arc<Engine>,
+    pub rates: Arc<ApiRates>,
 }
 
 pub fn routes(exposed: Exposed) -> Router {

@@ -113,6 +113,8 @@ families! {
     HTTP = "leasehold_http_requests_total" Counter Process &["method", "route", "status"], "Requests answered.";
     CONNECTIONS = "leasehold_connections_open" Gauge Process &[], "Connections from clients.";
     CONNECTIONS_REFUSED = "leasehold_connections_refused_total" Counter Process &[], "Connections closed at once because there were too many.";
+    CONNECTIONS_CLOSED = "leasehold_connections_closed_total" Counter Process &["why"], "Connections that were closed because what was sent was not read, or nothing was asked.";
+    RATE_LIMITED = "leasehold_rate_limited_total" Counter Process &["by"], "Requests to the API refused because there were too many, by key or by address.";
     DATABASE_UP = "leasehold_database_reachable" Gauge Process &[], "1 when the figures from the database could be read, else 0 and they are missing.";
     BUILD = "leasehold_build_info" Gauge Process &["version", "database"], "Always 1.";
     MEMORY = "process_resident_memory_bytes" Gauge Process &[], "Memory of this process.";

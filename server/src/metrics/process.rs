@@ -26,6 +26,11 @@ pub struct ProcessFigures {
     pub stream_resyncs: AtomicU64,
     pub connections: AtomicI64,
     pub connections_refused: AtomicU64,
+    /// Closed because what was sent was not read, or nothing was asked.
+    pub connections_stalled: AtomicU64,
+    pub connections_idle: AtomicU64,
+    pub limited_by_key: AtomicU64,
+    pub limited_by_address: AtomicU64,
     began: f64,
 }
 
@@ -39,6 +44,10 @@ impl Default for ProcessFigures {
             stream_resyncs: AtomicU64::new(0),
             connections: AtomicI64::new(0),
             connections_refused: AtomicU64::new(0),
+            connections_stalled: AtomicU64::new(0),
+            connections_idle: AtomicU64::new(0),
+            limited_by_key: AtomicU64::new(0),
+            limited_by_address: AtomicU64::new(0),
             began,
         }
     }
@@ -118,6 +127,10 @@ impl Page<'_> {
         }
         out.sample(&names::CONNECTIONS, &[], figures.connections.load(Relaxed));
         out.sample(&names::CONNECTIONS_REFUSED, &[], figures.connections_refused.load(Relaxed));
+        out.sample(&names::CONNECTIONS_CLOSED, &["unread"], figures.connections_stalled.load(Relaxed));
+        out.sample(&names::CONNECTIONS_CLOSED, &["idle"], figures.connections_idle.load(Relaxed));
+        out.sample(&names::RATE_LIMITED, &["key"], figures.limited_by_key.load(Relaxed));
+        out.sample(&names::RATE_LIMITED, &["address"], figures.limited_by_address.load(Relaxed));
         out.sample(&names::DATABASE_UP, &[], i32::from(standing.is_some()));
         let database = engine.store().engine_name();
         out.sample(&names::BUILD, &[env!("CARGO_PKG_VERSION"), database], 1);

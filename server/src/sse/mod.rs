@@ -15,7 +15,7 @@ mod rights;
 mod telling;
 mod who;
 
-use crate::metrics::ProcessFigures;
+use crate::{database::Database, metrics::ProcessFigures};
 use axum::{
     http::{HeaderName, HeaderValue},
     response::{
@@ -49,6 +49,7 @@ pub struct Live {
     pub engine: Arc<Engine>,
     pub limits: Arc<Limits>,
     rights: Arc<RightsWatch>,
+    database: Database,
     figures: Arc<ProcessFigures>,
     /// Cancelled when the server is about to end.
     pub ending: CancellationToken,
@@ -66,13 +67,14 @@ impl Live {
     /// Also starts the watch over the rights of its streams.
     pub fn new(
         engine: Arc<Engine>,
+        database: Database,
         figures: Arc<ProcessFigures>,
         most: StreamLimits,
         ending: CancellationToken,
     ) -> Self {
         let rights = Arc::new(RightsWatch::default());
         tokio::spawn(rights.clone().run(engine.clone(), ending.clone()));
-        Self { engine, limits: Arc::new(Limits::new(most)), rights, figures, ending }
+        Self { engine, limits: Arc::new(Limits::new(most)), rights, database, figures, ending }
     }
 
     /// Whoever wants to show something first reads it after this, so that nothing falls in between.
@@ -88,6 +90,8 @@ impl Live {
     /// Tells what happened after `after`, or from now on, until there is nothing more to tell or nobody to hear it.
     pub fn stream(&self, seat: Seat, after: Option<i64>, telling: impl Telling) -> Response {
         let Seat { who, place, watch, events } = seat;
+        // A page says that it is live; a program only waits for what comes.
+        let (shown, database) = (matches!(who, Who::Session { .. }), self.database.clone());
         let reader = Reader {
             engine: self.engine.clone(),
             events,
@@ -104,6 +108,7 @@ impl Live {
                 () = ending.cancelled() => {}
                 () = out.closed() => {}
                 () = watch.refused() => {}
+                () = database.lost(), if shown => {}
                 // Ends when the stream does; a closed channel is the reader going away.
                 () = reader.run(&out) => {}
             }

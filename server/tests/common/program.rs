@@ -17,13 +17,18 @@ pub struct Programs {
 
 impl Programs {
     pub fn new(house: House) -> Self {
+        Self::with(house, &[])
+    }
+
+    /// With these settings.
+    pub fn with(house: House, env: &[(&str, &str)]) -> Self {
         house.json(&["tenant", "add", "Acme"], "");
         house.json(&["tenant", "add", "Other"], "");
         house
             .json(&["user", "add", "ann@example.org", "--role", "super_admin", "--password-stdin"], PASSWORD);
         house.json(&["definition", "add", "steps", "--domain", "media", "--max-attempts", "5"], "");
         let key = new_key(&house, "acme", "write");
-        let server = house.serve(&[]);
+        let server = house.serve(env);
         Self { house, server, key }
     }
 

@@ -5,14 +5,22 @@ mod common;
 
 mod cross_site;
 mod crowds;
+mod front;
+mod holding;
+mod http2;
 mod malformed;
+mod rates;
+mod sizes;
 mod slow;
 
 use common::Serving;
-use std::time::{Duration, Instant};
+use std::{
+    net::{IpAddr, SocketAddr},
+    time::{Duration, Instant},
+};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
-    net::TcpStream,
+    net::TcpSocket,
 };
 
 fn runtime() -> tokio::runtime::Runtime {
@@ -20,8 +28,15 @@ fn runtime() -> tokio::runtime::Runtime {
 }
 
 /// Sends these bytes and reads what is answered until the connection ends.
-async fn exchange(address: std::net::SocketAddr, request: &[u8]) -> std::io::Result<String> {
-    let mut stream = TcpStream::connect(address).await?;
+async fn exchange(address: SocketAddr, request: &[u8]) -> std::io::Result<String> {
+    exchange_from(address.ip(), address, request).await
+}
+
+/// The same from another address of this machine.
+async fn exchange_from(from: IpAddr, address: SocketAddr, request: &[u8]) -> std::io::Result<String> {
+    let socket = TcpSocket::new_v4()?;
+    socket.bind(SocketAddr::new(from, 0))?;
+    let mut stream = socket.connect(address).await?;
     // A request that is refused early may not be taken to its end.
     let _ = stream.write_all(request).await;
     let mut answer = Vec::new();
@@ -34,7 +49,7 @@ fn status_of(answer: &str) -> u16 {
 }
 
 /// How long `/health` takes, `n` times, sorted.
-async fn health_times(address: std::net::SocketAddr, n: usize) -> Vec<Duration> {
+async fn health_times(address: SocketAddr, n: usize) -> Vec<Duration> {
     let mut times = Vec::new();
     for _ in 0..n {
         let began = Instant::now();

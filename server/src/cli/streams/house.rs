@@ -119,6 +119,8 @@ async fn start(
     let mut server = Command::new(program)
         .args(["serve", "--addr", "127.0.0.1:0", "--workers", "0"])
         .env("JOBS_DB_URL", url)
+        // All its clients come from here.
+        .env("JOBS_MAX_CONNECTIONS_PER_ADDRESS", "0")
         .current_dir(&folder.0)
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
