@@ -7,7 +7,7 @@ use nix::sys::signal::Signal;
 use std::{
     io::{BufRead, BufReader, Read},
     net::TcpStream,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 fn house_with_ann(house: House) -> House {
@@ -113,7 +113,8 @@ fn write_events(house: &House) {
 #[test]
 fn a_reader_that_does_not_read_is_told_to_start_over_and_holds_nobody_up() {
     let house = house_with_ann(House::new());
-    let server = house.serve(&[]);
+    // However long this takes here.
+    let server = house.serve(&[("JOBS_HTTP_WRITE_TIMEOUT_SECONDS", "600")]);
     let cookie = server.sign_in("ann@example.org");
     let (mut slow, mut quick) = (open(&server, &cookie), open(&server, &cookie));
     let mut last = 0;
@@ -131,4 +132,19 @@ fn a_reader_that_does_not_read_is_told_to_start_over_and_holds_nobody_up() {
     }
     assert_eq!(line.trim(), "event: resync");
     assert!(seen < last, "it was given all {seen} events after all");
+}
+
+#[test]
+fn a_reader_that_never_reads_is_sent_away() {
+    let house = house_with_ann(House::new());
+    let server = house.serve(&[("JOBS_HTTP_WRITE_TIMEOUT_SECONDS", "2")]);
+    let cookie = server.sign_in("ann@example.org");
+    let unread = open(&server, &cookie);
+    let began = Instant::now();
+    while !server.get("/metrics", &[]).body.contains("leasehold_connections_closed_total{why=\"unread\"} 1") {
+        assert!(began.elapsed() < Duration::from_secs(60), "it still has its connection");
+        // More than the buffers on the way hold.
+        write_events(&house);
+    }
+    drop(unread);
 }
