@@ -85,8 +85,10 @@ impl Cut {
     pub fn problem(self) -> Problem {
         match self {
             Self::TooLarge(most) => {
-                let detail =
-                    format!("A request to this address may carry at most {}. Nothing was changed.", size(most));
+                let detail = format!(
+                    "A request to this address may carry at most {}. Nothing was changed.",
+                    size(most)
+                );
                 Problem::new(ProblemCode::PayloadTooLarge, detail)
             }
             Self::TooSlow => {

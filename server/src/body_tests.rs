@@ -36,7 +36,8 @@ async fn a_body_may_be_as_large_as_allowed_and_not_larger() {
 #[tokio::test]
 async fn only_so_many_large_bodies_are_read_at_a_time() {
     let patience = Patience { idle: Duration::from_millis(300), whole: Duration::from_secs(60) };
-    let large = || Body::from_stream(stream::iter([(); 5].map(|()| Ok::<_, Infallible>(Bytes::from(vec![0; MIB])))));
+    let large =
+        || Body::from_stream(stream::iter([(); 5].map(|()| Ok::<_, Infallible>(Bytes::from(vec![0; MIB])))));
     let read = |ledger: Arc<Ledger>| async move {
         let whole = Bounded::new(large(), 5 * MIB, patience, ledger).collect().await;
         whole.map(|body| body.to_bytes().len())
@@ -56,7 +57,8 @@ async fn only_so_many_large_bodies_are_read_at_a_time() {
 
 #[test]
 fn each_address_has_the_cap_it_needs() {
-    let config = EngineConfig { max_json_bytes: 8 * MIB, max_attachment_bytes: 25 * MIB, ..EngineConfig::default() };
+    let config =
+        EngineConfig { max_json_bytes: 8 * MIB, max_attachment_bytes: 25 * MIB, ..EngineConfig::default() };
     let caps = Caps::of_engine(&config);
     assert!(caps.of("/api/v1/jobs") > 8 * MIB && caps.of("/api/v1/worker/jobs/1/complete") > 8 * MIB);
     assert!(caps.of("/api/v1/jobs/17/attachments") > 25 * MIB / 3 * 4);
@@ -72,5 +74,5 @@ fn each_address_has_the_cap_it_needs() {
 #[test]
 fn the_sentence_names_the_limit() {
     assert!(Cut::TooLarge(2 * MIB).problem().detail.contains("at most 2 MiB."));
-    assert!(Cut::TooLarge(35 * MIB / 10).problem().detail.contains("at most 3.4 MiB."));
+    assert!(Cut::TooLarge(35 * MIB / 10).problem().detail.contains("at most 3.5 MiB."));
 }

@@ -34,7 +34,8 @@ impl Database {
     pub fn watch(store: Arc<dyn Store>, url: &str) -> Self {
         let (tell, up) = watch::channel(true);
         let remote = address_of(url);
-        let place = remote.as_ref().map_or_else(|| "The database".to_owned(), |a| format!("The database at {a}"));
+        let place =
+            remote.as_ref().map_or_else(|| "The database".to_owned(), |a| format!("The database at {a}"));
         let place: Arc<str> = place.into();
         if remote.is_some() {
             // A file on this machine fails by itself, and at once.

@@ -106,7 +106,8 @@ pub async fn limit_body(State(caps): State<Caps>, request: Request, next: Next) 
     if request.body().is_end_stream() {
         return next.run(request).await;
     }
-    let (ledger, accept) = (Arc::new(body::Ledger::default()), request.headers().get(header::ACCEPT).cloned());
+    let (ledger, accept) =
+        (Arc::new(body::Ledger::default()), request.headers().get(header::ACCEPT).cloned());
     let patience = body::patience(most);
     let bounded = request.map(|body| Body::new(body::Bounded::new(body, most, patience, ledger.clone())));
     let response = next.run(bounded).await;

@@ -97,7 +97,9 @@ mod tests {
         ] {
             assert!(hosts.allows(Some(host)), "{host}");
         }
-        for host in ["evil.example", "corp.test", "evilcorp.test", "jobs.example.org.evil.example", "10.0.0.8", ""] {
+        for host in
+            ["evil.example", "corp.test", "evilcorp.test", "jobs.example.org.evil.example", "10.0.0.8", ""]
+        {
             assert!(!hosts.allows(Some(host)), "{host}");
         }
         assert!(!hosts.allows(None));

@@ -34,7 +34,8 @@ impl ApiRates {
     /// Before the database is asked: an address that failed too often has to wait. A key that worked a moment ago
     /// may go on: it must not suffer from its neighbours.
     pub fn before(&self, address: Option<IpAddr>, key: Option<&str>) -> Result<(), Problem> {
-        let known = || key.zip(self.keys.as_ref()).is_some_and(|(key, keys)| keys.knows(&secret::sha256_hex(key)));
+        let known =
+            || key.zip(self.keys.as_ref()).is_some_and(|(key, keys)| keys.knows(&secret::sha256_hex(key)));
         let (Some(address), Some(addresses)) = (address, &self.addresses) else { return Ok(()) };
         match addresses.wait(&network(address), Instant::now()) {
             Some(wait) if !known() => {
@@ -66,9 +67,8 @@ impl ApiRates {
 fn limited(how: &str, wait: Duration) -> Problem {
     let seconds = u32::try_from(wait.as_secs_f64().ceil() as u64).unwrap_or(u32::MAX).max(1);
     let unit = if seconds == 1 { "second" } else { "seconds" };
-    let detail = format!(
-        "Too many requests came {how}. Nothing was changed; please try again in {seconds} {unit}."
-    );
+    let detail =
+        format!("Too many requests came {how}. Nothing was changed; please try again in {seconds} {unit}.");
     Problem::new(ProblemCode::RateLimited, detail).retry_after(seconds)
 }
 
@@ -93,7 +93,8 @@ mod tests {
 
     #[test]
     fn failures_count_against_the_address_and_spare_keys_that_work() {
-        let (rates, here) = (rates(Rate { per_second: 100, burst: 100 }, SLOW), Some(IpAddr::from([10, 0, 0, 1])));
+        let (rates, here) =
+            (rates(Rate { per_second: 100, burst: 100 }, SLOW), Some(IpAddr::from([10, 0, 0, 1])));
         assert!(rates.worked("good").is_ok());
         for _ in 0..3 {
             assert!(rates.before(here, None).is_ok());

@@ -101,7 +101,10 @@ pub fn router(serving: Serving) -> Router {
         .route("/ready", get(is_ready))
         .route("/health/ready", get(is_ready))
         .with_state(ready)
-        .route("/attachments/{id}", get(attachments::download).with_state(serving.engine.clone()).layer(database.clone()))
+        .route(
+            "/attachments/{id}",
+            get(attachments::download).with_state(serving.engine.clone()).layer(database.clone()),
+        )
         .merge(metrics::routes(exposed).layer(smaller()))
         .merge(routes.layer(smaller()).layer(database))
         .route("/api/openapi.json", get(async move || Json(description.clone())).layer(smaller()))

@@ -182,9 +182,7 @@ fn a_revoked_key_ends_its_stream(house: House) {
     assert_eq!(live.next().unwrap().event, "hello");
     let prefix = key["lh_".len()..].split('_').next().unwrap();
     programs.house.json(&["key", "revoke", prefix], "");
-    let began = Instant::now();
-    assert!(live.next().is_none());
-    assert!(began.elapsed() < Duration::from_secs(6), "{:?}", began.elapsed());
+    live.ends_soon();
 }
 
 #[test]

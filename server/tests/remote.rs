@@ -87,7 +87,8 @@ fn a_claim_waits_until_a_job_arrives(house: House) {
         let enqueued = Instant::now();
         let (claimed, at) = waiting.join().unwrap();
         assert_eq!(claimed, number);
-        assert!(at.saturating_duration_since(enqueued) < Duration::from_secs(5));
+        // It was woken before its wait was over.
+        assert!(at.saturating_duration_since(enqueued) < Duration::from_secs(15));
     });
 }
 

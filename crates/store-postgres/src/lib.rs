@@ -137,9 +137,11 @@ impl PostgresStore {
 
     /// Asks the database for its time and tells the clock.
     async fn measure_clock(&self, pool: &PgPool) -> StoreResult<()> {
+        // First, so that waiting for it is not taken for time on the way.
+        let mut connection = pool.acquire().await.map_err(error::database)?;
         let asked = process_time();
         let database = sqlx::query_scalar!(r#"SELECT clock_timestamp() AS "at!""#)
-            .fetch_one(pool)
+            .fetch_one(&mut *connection)
             .await
             .map_err(error::database)?;
         self.clock.measured(Timestamp::from_datetime(database), asked, process_time());

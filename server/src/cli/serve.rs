@@ -47,8 +47,8 @@ impl Serve {
         let engine = store::engine(&config).await?;
         let book = running::commands(&config, &engine).await?;
         let providers = running::providers(&config, &engine).await?;
-        let listener = http::bind(config.addr)
-            .map_err(|error| failed(&format!("listen on {}", config.addr), error))?;
+        let listener =
+            http::bind(config.addr).map_err(|error| failed(&format!("listen on {}", config.addr), error))?;
         let bound = listener.local_addr().map_err(|error| failed("tell its own address", error))?;
         let metrics = Arc::new(Metrics::new(config.metrics.clone()));
         let counting = config.metrics.enabled.then(|| {

@@ -109,9 +109,8 @@ mod tests {
 
     #[test]
     fn the_older_switch_trusts_the_own_networks_and_the_list_wins() {
-        let trusted = |env: &[(&str, &str)], ip: &str| {
-            with(env).unwrap().0.proxies.contains(ip.parse().unwrap())
-        };
+        let trusted =
+            |env: &[(&str, &str)], ip: &str| with(env).unwrap().0.proxies.contains(ip.parse().unwrap());
         assert!(!trusted(&[], "127.0.0.1"));
         let old = ("JOBS_TRUST_FORWARDED", "true");
         assert!(trusted(&[old], "127.0.0.1") && trusted(&[old], "10.2.3.4") && !trusted(&[old], "1.2.3.4"));
@@ -137,8 +136,8 @@ mod tests {
             assert_eq!(problem.errors[0].field, name, "{value}: {problem}");
             assert!(!problem.detail.contains("secret"), "{problem}");
         }
-        let (config, url) = with(&[("JOBS_PUBLIC_URL", "https://jobs.example.org"), ("JOBS_ALLOWED_HOSTS", "a.b")])
-            .unwrap();
+        let (config, url) =
+            with(&[("JOBS_PUBLIC_URL", "https://jobs.example.org"), ("JOBS_ALLOWED_HOSTS", "a.b")]).unwrap();
         assert_eq!(url.unwrap().as_str(), "https://jobs.example.org/");
         assert!(config.hosts.allows(Some("jobs.example.org")), "one's own name needs no mention");
     }

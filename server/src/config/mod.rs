@@ -11,6 +11,7 @@ mod sources;
 mod tests;
 
 use crate::sse::StreamLimits;
+pub use http::HttpConfig;
 use leasehold_queue::{
     EngineConfig,
     allow::AllowList,
@@ -20,7 +21,6 @@ use leasehold_queue::{
     secrets::{OnSecret, SecretPolicy},
     signing::SHORTEST_LIFE,
 };
-pub use http::HttpConfig;
 use leasehold_types::Problem;
 pub use metrics::{Anonymous, MetricsConfig};
 pub use report::{Report, Setting};

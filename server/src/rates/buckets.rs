@@ -92,7 +92,11 @@ mod tests {
         assert!(buckets.take(2, now).is_ok(), "others have their own");
         let later = now + Duration::from_secs(1);
         assert_eq!(buckets.wait(&1, later), None);
-        assert_eq!((0..20).filter(|_| buckets.take(1, later).is_ok()).count(), 5, "never more than the burst");
+        assert_eq!(
+            (0..20).filter(|_| buckets.take(1, later).is_ok()).count(),
+            5,
+            "never more than the burst"
+        );
         let mut taken = 0;
         for tenth in 1..=100 {
             taken += usize::from(buckets.take(1, later + Duration::from_millis(100) * tenth).is_ok());

@@ -37,6 +37,11 @@ impl House {
         Self { db_url: Some(postgres::fresh_database()), ..Self::new() }
     }
 
+    /// On a database that somebody else made.
+    pub fn on(url: String) -> Self {
+        Self { db_url: Some(url), ..Self::new() }
+    }
+
     /// As the binary finds it.
     pub fn db_url(&self) -> String {
         let file = self.dir.path().join("data/leasehold.db");

@@ -3,7 +3,7 @@
 use super::{Answer, House, PASSWORD, Serving, remote::new_key};
 use serde_json::{Value, json};
 use std::{
-    io::{BufRead, BufReader},
+    io::{BufRead, BufReader, Read},
     net::TcpStream,
 };
 
@@ -112,6 +112,13 @@ impl Ear {
                 return Some(Told { event, id, data });
             }
         }
+    }
+
+    /// The server ends the stream by itself, and before the first sign of life would be due.
+    pub fn ends_soon(mut self) {
+        let mut rest = String::new();
+        self.stream.read_to_string(&mut rest).expect("the stream ends");
+        assert!(!rest.lines().any(|line| line.starts_with(':')), "the stream went on: {rest}");
     }
 
     /// Everything to the end of the stream.

@@ -31,7 +31,7 @@ fn a_thousand_sign_ins_at_once_are_all_answered_within_bounds() {
                 tokio::spawn(async move { exchange(address, request.as_bytes()).await })
             })
             .collect();
-        let mut most = 0;
+        let (mut most, began) = (0, Instant::now());
         let mut worst = Duration::ZERO;
         while crowd.iter().any(|one| !one.is_finished()) {
             most = resident_kib(&server).max(most);
@@ -42,11 +42,12 @@ fn a_thousand_sign_ins_at_once_are_all_answered_within_bounds() {
             let status = status_of(&one.await.unwrap().unwrap());
             assert!(matches!(status, 200..=499), "{status}");
         }
+        let whole = began.elapsed();
         let grown = most.saturating_sub(before) / 1_024;
-        println!("grew by {grown} MiB, /health took {worst:?} at worst");
+        println!("grew by {grown} MiB, /health took {worst:?} at worst, all of them {whole:?}");
         // Four hashes of 19 MiB at a time, and a thousand connections of a few dozen KiB.
         assert!(grown < 256, "grew by {grown} MiB");
-        assert!(worst < Duration::from_secs(2), "{worst:?}");
+        assert!(worst * 4 < whole, "/health waited for the crowd: {worst:?} of {whole:?}");
     });
 }
 

@@ -2,7 +2,8 @@
 
 use crate::common::{Answer, House, PASSWORD, Serving};
 
-const FORM: [(&str, &str); 2] = [("content-type", "application/x-www-form-urlencoded"), ("accept", "text/html")];
+const FORM: [(&str, &str); 2] =
+    [("content-type", "application/x-www-form-urlencoded"), ("accept", "text/html")];
 
 fn sign_in(server: &Serving, host: &str, headers: &[(&str, &str)]) -> Answer {
     let form = "email=nobody%40example.org&password=wrong-password";
@@ -20,7 +21,11 @@ fn the_cookie_follows_the_browsers_connection_not_the_proxys() {
     let behind = sign_in(&server, "127.0.0.1", &[("x-forwarded-proto", "https")]);
     assert!(cookie(&behind).starts_with("__Host-leasehold=") && cookie(&behind).contains("Secure"));
     let here = sign_in(&server, "127.0.0.1", &[]);
-    assert!(cookie(&here).starts_with("leasehold=") && !cookie(&here).contains("Secure"), "{}", cookie(&here));
+    assert!(
+        cookie(&here).starts_with("leasehold=") && !cookie(&here).contains("Secure"),
+        "{}",
+        cookie(&here)
+    );
 }
 
 #[test]
@@ -28,7 +33,10 @@ fn https_is_required_of_browsers_only_where_it_is_known() {
     let house = House::new();
     let server = house.serve(&[("JOBS_TRUSTED_PROXIES", "127.0.0.1")]);
     let of = |server: &Serving, host: &str, headers: &[(&str, &str)]| {
-        server.request_as(host, "GET", "/login", headers, "").header("strict-transport-security").map(str::to_owned)
+        server
+            .request_as(host, "GET", "/login", headers, "")
+            .header("strict-transport-security")
+            .map(str::to_owned)
     };
     let https = [("x-forwarded-proto", "https")];
     assert!(of(&server, "jobs.example", &https).is_some_and(|value| value.contains("max-age=31536000")));
@@ -67,12 +75,17 @@ fn only_names_of_the_list_are_answered() {
     assert_eq!(status("127.0.0.1", "/login"), 200);
     let refused = server.request_as("evil.example", "GET", "/api/v1/jobs", &[], "");
     assert_eq!(refused.status, 421);
-    assert!(refused.body.contains("MISDIRECTED_REQUEST") && refused.body.contains("JOBS_ALLOWED_HOSTS"), "{}", refused.body);
+    assert!(
+        refused.body.contains("MISDIRECTED_REQUEST") && refused.body.contains("JOBS_ALLOWED_HOSTS"),
+        "{}",
+        refused.body
+    );
     for path in ["/health", "/ready", "/health/ready"] {
         assert_eq!(status("10.0.0.7", path), 200, "{path}");
     }
     // A trusted proxy would name the host; a stranger does not.
-    let spoofed = server.request_as("evil.example", "GET", "/login", &[("x-forwarded-host", "jobs.example")], "");
+    let spoofed =
+        server.request_as("evil.example", "GET", "/login", &[("x-forwarded-host", "jobs.example")], "");
     assert_eq!(spoofed.status, 421);
 }
 
@@ -87,7 +100,10 @@ fn whoever_cannot_sign_in_by_plain_http_is_told_why() {
     };
     let warns = |page: &str| page.contains("You cannot sign in by plain http");
     let told = page(&server, "jobs.lan:3000", &[]);
-    assert!(warns(&told) && told.contains("jobs.lan:3000") && told.contains("JOBS_INSECURE_COOKIES"), "{told}");
+    assert!(
+        warns(&told) && told.contains("jobs.lan:3000") && told.contains("JOBS_INSECURE_COOKIES"),
+        "{told}"
+    );
     assert!(!warns(&page(&server, "127.0.0.1", &[])));
     assert!(!warns(&page(&server, "jobs.lan", &[("sec-fetch-site", "none")])), "browsers send this by https");
     assert!(!warns(&page(&server, "jobs.lan", &[("x-forwarded-proto", "https")])));

@@ -26,7 +26,8 @@ pub async fn answer_pings(stream: TcpStream) {
 /// Asks for a file, lets the server send as much as it may unasked, and never allows more. Returns how much came.
 pub async fn ask_and_keep_the_window_shut(stream: TcpStream, path: &str) -> usize {
     // GET, http, and the path and host as literals.
-    let literal = |index: u8, text: &str| [&[index, u8::try_from(text.len()).unwrap()], text.as_bytes()].concat();
+    let literal =
+        |index: u8, text: &str| [&[index, u8::try_from(text.len()).unwrap()], text.as_bytes()].concat();
     let headers = [vec![0x82, 0x86], literal(0x04, path), literal(0x01, "localhost")].concat();
     talk(stream, &frame(HEADERS, END_OF_STREAM_AND_HEADERS, 1, &headers)).await
 }

@@ -5,6 +5,7 @@ mod common;
 
 mod cross_site;
 mod crowds;
+mod database;
 mod front;
 mod holding;
 mod http2;

@@ -18,7 +18,10 @@ fn a_large_file_and_a_large_payload_come_through() {
 #[test]
 fn what_is_larger_is_refused_with_the_limit_that_holds() {
     let house = House::new();
-    let programs = Programs::with(house, &[("JOBS_MAX_JSON_BYTES", "3145728"), ("JOBS_MAX_ATTACHMENT_BYTES", "6291456")]);
+    let programs = Programs::with(
+        house,
+        &[("JOBS_MAX_JSON_BYTES", "3145728"), ("JOBS_MAX_ATTACHMENT_BYTES", "6291456")],
+    );
     let refused = |path: &str, megabytes: usize| {
         let body = "x".repeat(megabytes * MIB);
         let answer = programs.server.request("POST", path, &[("x-api-key", &programs.key)], &body);

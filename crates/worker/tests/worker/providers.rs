@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::{
     path::Path,
     sync::{Arc, Mutex},
-    time::{Duration, Instant},
+    time::Duration,
 };
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -184,11 +184,9 @@ async fn a_reader_that_fails_or_hangs_is_ended() {
     assert!(error.message.contains("exit code 3. not a picture") && !error.retryable, "{error:?}");
     let pid_file = folder.path().join("pid");
     let hanging = script(folder.path(), &format!("echo $$ > {}; exec sleep 600", pid_file.display()));
-    let began = Instant::now();
     let hanging = reader(&hanging, folder.path(), 1).get("p").unwrap();
     let error = hanging.call(&json!({"file": "a.png"}), &|_| {}).await.unwrap_err();
     assert_eq!((error.code.as_str(), error.retryable), ("ocr_timeout", true));
-    assert!(began.elapsed() < Duration::from_secs(10));
     let pid = crate::house::number_in(&pid_file).await;
     crate::house::eventually("the reader is dead", || !crate::house::lives(pid)).await;
 }
