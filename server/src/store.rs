@@ -3,13 +3,16 @@
 use crate::config::Config;
 use leasehold_queue::{Clock, Engine, Store, StoreError};
 use leasehold_store_postgres::PostgresStore;
-use leasehold_store_sqlite::SqliteStore;
+use leasehold_store_sqlite::{
+    SqliteStore,
+    files::{self, Exposed},
+};
 use leasehold_types::{Problem, ProblemCode};
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
 /// An engine on a database whose schema is current; migrates it first unless that is switched off.
 pub async fn engine(config: &Config) -> Result<Arc<Engine>, Problem> {
-    let clock = Clock::from_env();
+    let clock = config.clock();
     let store = open(config, clock.clone()).await?;
     if config.auto_migrate {
         store.migrate().await.map_err(|error| failed("be brought up to date", &error))?;
@@ -20,7 +23,23 @@ pub async fn engine(config: &Config) -> Result<Arc<Engine>, Problem> {
              Run `leasehold migrate` with the same settings, then start again.",
         ));
     }
+    for exposed in exposed_files(config) {
+        tracing::warn!(
+            "{} has mode {:o}: others on this machine may use it; run `chmod {:o} {}`",
+            exposed.path.display(),
+            exposed.mode,
+            exposed.wanted,
+            exposed.path.display()
+        );
+    }
     Ok(Arc::new(Engine::new(store, clock, config.engine.clone())))
+}
+
+/// The database's files that others than their owner may use.
+fn exposed_files(config: &Config) -> Vec<Exposed> {
+    let path = config.db_url.strip_prefix("sqlite:").map(|path| path.trim_start_matches("//"));
+    let path = path.map(|path| path.split('?').next().unwrap_or(path));
+    path.map(|path| files::exposed(Path::new(path))).unwrap_or_default()
 }
 
 /// Opens without looking at the schema.

@@ -89,11 +89,14 @@ fn every_bad_value_is_named_at_once() {
 }
 
 #[test]
-fn settings_that_contradict_each_other_are_warned_about() {
+fn settings_that_contradict_each_other_are_found() {
     let house = House::new();
     house.json(&["migrate"], "");
-    let (well, found) = examine(&house, &[("JOBS_RBAC_FORCE", "true")]);
+    let (well, found) = examine(&house, &[("JOBS_DOMAIN_SCOPED_RBAC", "true")]);
     assert!(well);
+    assert!(of(&found, "configuration").1.contains("JOBS_DOMAIN_ALLOWLIST"));
+    let (well, found) = examine(&house, &[("JOBS_RBAC_FORCE", "true")]);
+    assert!(!well, "somebody relies on it");
     assert!(of(&found, "configuration").1.contains("JOBS_DOMAIN_SCOPED_RBAC"));
 }
 

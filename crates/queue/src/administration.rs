@@ -7,7 +7,8 @@ use leasehold_types::{
     DefinitionId, DefinitionLimits, JobId, JobRef, JobStatus, Stage, TenantId, Timestamp,
     view::{Definition, RetryPolicy},
 };
-use serde_json::Value;
+use serde_json::{Value, json};
+use std::fmt;
 
 /// What becomes different; the rest stays.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -20,6 +21,7 @@ pub struct DefinitionChange {
     pub stages: Option<Vec<Stage>>,
     pub limits: Option<DefinitionLimits>,
     pub is_active: Option<bool>,
+    pub queue: Option<String>,
 }
 
 impl DefinitionChange {
@@ -34,9 +36,61 @@ impl DefinitionChange {
             ("stages", self.stages.is_some()),
             ("limits", self.limits.is_some()),
             ("is_active", self.is_active.is_some()),
+            ("queue", self.queue.is_some()),
         ];
         let names: Vec<_> = given.iter().filter(|(_, is)| *is).map(|(name, _)| *name).collect();
         names.join(", ")
+    }
+}
+
+/// What somebody would have a definition say otherwise.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Difference {
+    pub key: String,
+    pub id: DefinitionId,
+    /// What has to be changed.
+    pub change: DefinitionChange,
+    /// Each field with what is in effect and what is wanted.
+    pub fields: Vec<(&'static str, Value, Value)>,
+}
+
+impl Difference {
+    /// None when both say the same. Where its jobs are (domain and type) is what makes a definition, and stays.
+    pub fn between(known: &Definition, wanted: &NewDefinition) -> Option<Self> {
+        let mut fields = Vec::new();
+        let mut differs = |field, is: Value, wanted: Value| {
+            let different = is != wanted;
+            if different {
+                fields.push((field, is, wanted));
+            }
+            different
+        };
+        let (k, w) = (known, wanted);
+        let change = DefinitionChange {
+            description: differs("description", json!(k.description), json!(w.description))
+                .then(|| w.description.clone()),
+            queue: differs("queue", json!(k.queue), json!(w.queue)).then(|| w.queue.clone()),
+            arg_schema: differs("arg_schema", k.arg_schema.clone(), w.arg_schema.clone())
+                .then(|| w.arg_schema.clone()),
+            timeout_seconds: differs("timeout_seconds", json!(k.timeout_seconds), json!(w.timeout_seconds))
+                .then_some(w.timeout_seconds),
+            max_attempts: differs("max_attempts", json!(k.max_attempts), json!(w.max_attempts))
+                .then_some(w.max_attempts),
+            retry: differs("retry", json!(k.retry), json!(w.retry)).then(|| w.retry.clone()),
+            stages: differs("stages", json!(k.stages), json!(w.stages)).then(|| w.stages.clone()),
+            limits: differs("limits", json!(k.limits), json!(w.limits)).then(|| w.limits.clone()),
+            is_active: None,
+        };
+        (!fields.is_empty()).then(|| Self { key: known.key.clone(), id: known.id, change, fields })
+    }
+}
+
+/// `timeout_seconds: 3600 → 60; queue: "default" → "low"`.
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let each: Vec<_> =
+            self.fields.iter().map(|(field, is, wanted)| format!("{field}: {is} → {wanted}")).collect();
+        f.write_str(&each.join("; "))
     }
 }
 

@@ -30,12 +30,6 @@ impl Clock {
         clock
     }
 
-    /// The system's clock, unless `JOBS_TEST_NOW_EPOCH` (seconds) freezes it.
-    pub fn from_env() -> Self {
-        let frozen = std::env::var("JOBS_TEST_NOW_EPOCH").ok().and_then(|v| v.parse().ok());
-        frozen.map_or_else(Self::system, |secs| Self::frozen(Timestamp::from_secs(secs)))
-    }
-
     pub fn now(&self) -> Timestamp {
         match self.frozen_at.load(Ordering::Relaxed) {
             RUNNING => {

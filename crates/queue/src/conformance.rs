@@ -75,7 +75,7 @@ macro_rules! conformance_suite {
             definitions: a_definition_is_created_once_and_kept, definitions_are_listed_by_key,
                 a_definition_comes_back_whole, an_unknown_definition_is_none;
             administration: a_definition_is_made_once, a_definition_can_be_made_switched_off,
-                a_change_leaves_the_rest, an_unknown_definition_cannot_be_changed, a_domain_that_is_not_listed_is_refused,
+                a_change_leaves_the_rest, what_a_file_says_otherwise_is_found_and_applied, an_unknown_definition_cannot_be_changed, a_domain_that_is_not_listed_is_refused,
                 a_list_shows_only_listed_domains, an_archived_job_is_known_in_its_tenant,
                 an_examination_finds_nothing_wrong;
             create: a_new_job_is_queued, numbers_grow_and_answers_keep_their_order, every_field_comes_back,
@@ -167,7 +167,8 @@ macro_rules! conformance_suite {
             attachments: a_file_comes_back_whole, the_largest_file_is_kept, files_are_listed_by_name,
                 the_same_name_replaces_the_file_and_keeps_its_id, a_file_needs_the_lease, a_lost_worker_keeps_no_file,
                 another_tenants_files_do_not_exist, a_job_keeps_only_so_many_files, a_file_is_announced_with_its_name,
-                pruning_a_job_removes_its_files, a_setting_that_is_ensured_is_made_once,
+                pruning_a_job_removes_its_files, the_first_signing_key_is_made_once, a_signing_key_is_replaced_and_the_one_before_it_kept,
+                links_survive_a_new_signing_key_in_every_process,
                 a_link_made_by_one_process_is_followed_in_another, a_file_that_is_too_large_is_refused;
             queues_and_workers: a_queue_is_paused_and_resumed, controls_are_listed, a_heartbeat_is_shown,
                 a_silent_worker_is_stale, a_worker_gone_for_an_hour_is_removed, a_worker_says_good_bye,

@@ -1,6 +1,9 @@
 //! "Why is it not running?" — every cause that stands in the way, from facts a store has gathered.
 
-use crate::admission::{Counter, Reached};
+use crate::{
+    admission::{Counter, Reached},
+    params::COMMAND,
+};
 use leasehold_types::{
     JobStatus,
     view::{Cause, Diagnosis, DiagnosisFacts, LimitReached},
@@ -31,11 +34,14 @@ pub fn key_is_full(reached: &[Reached]) -> bool {
 }
 
 /// Names every blocking cause of a queued job, the decisive ones first; for other states says why there is none.
-pub fn explain(facts: &DiagnosisFacts) -> Diagnosis {
+///
+/// `executor` is the definition's, where it is known: a command that no worker knows is another thing to mend than a worker
+/// that is not running.
+pub fn explain(facts: &DiagnosisFacts, executor: Option<&str>) -> Diagnosis {
     let mut causes = Vec::new();
     if facts.status == JobStatus::Queued {
         waiting_for_time(facts, &mut causes);
-        closed_doors(facts, &mut causes);
+        closed_doors(facts, executor, &mut causes);
         limits(facts, &mut causes);
         if causes.is_empty() && facts.ahead > 0 {
             let capped = if facts.ahead_capped { "more than " } else { "" };
@@ -65,7 +71,7 @@ fn waiting_for_time(facts: &DiagnosisFacts, causes: &mut Vec<Cause>) {
     }
 }
 
-fn closed_doors(facts: &DiagnosisFacts, causes: &mut Vec<Cause>) {
+fn closed_doors(facts: &DiagnosisFacts, executor: Option<&str>, causes: &mut Vec<Cause>) {
     let lane = format!("{} / {}", facts.domain, facts.queue);
     if facts.queue_paused {
         causes.push(cause("queue_paused", format!("The queue {lane} is paused.")));
@@ -80,7 +86,14 @@ fn closed_doors(facts: &DiagnosisFacts, causes: &mut Vec<Cause>) {
         causes.push(cause("definition_inactive", format!("“{}” is switched off.", facts.job_type)));
     }
     if facts.capable_workers == 0 {
-        causes.push(cause("no_worker", format!("No live worker offers “{}” on {lane}.", facts.job_type)));
+        let text = match executor {
+            Some(COMMAND) => format!(
+                "No worker knows the command “{}” on {lane}: add it to commands.toml on a worker's machine and restart that worker.",
+                facts.job_type
+            ),
+            _ => format!("No live worker offers “{}” on {lane}.", facts.job_type),
+        };
+        causes.push(cause("no_worker", text));
     }
 }
 
@@ -124,12 +137,12 @@ mod tests {
     }
 
     fn codes(facts: &DiagnosisFacts) -> Vec<String> {
-        explain(facts).causes.into_iter().map(|c| c.code).collect()
+        explain(facts, None).causes.into_iter().map(|c| c.code).collect()
     }
 
     #[test]
     fn a_job_with_nothing_in_its_way_is_next() {
-        let diagnosis = explain(&queued());
+        let diagnosis = explain(&queued(), None);
         assert!(diagnosis.causes.is_empty() && diagnosis.summary.contains("next"), "{diagnosis:?}");
         assert_eq!(codes(&DiagnosisFacts { ahead: 12, ..queued() }), ["behind_others"]);
     }
@@ -161,10 +174,22 @@ mod tests {
     }
 
     #[test]
+    fn a_command_nobody_knows_is_told_apart_from_a_worker_that_is_missing() {
+        let facts = DiagnosisFacts { capable_workers: 0, ..queued() };
+        let said = |executor| explain(&facts, executor).summary;
+        assert!(
+            said(Some(COMMAND)).contains("No worker knows the command “train”"),
+            "{}",
+            said(Some(COMMAND))
+        );
+        assert!(said(Some("remote")).contains("No live worker"), "{}", said(Some("remote")));
+    }
+
+    #[test]
     fn a_job_that_is_not_waiting_has_no_causes() {
         for status in JobStatus::ALL.iter().filter(|s| **s != JobStatus::Queued) {
             let facts = DiagnosisFacts { status: *status, queue_paused: true, ..queued() };
-            assert!(explain(&facts).causes.is_empty(), "{status}");
+            assert!(explain(&facts, None).causes.is_empty(), "{status}");
         }
     }
 }

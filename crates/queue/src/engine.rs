@@ -126,7 +126,7 @@ pub struct Engine {
     quotas: Arc<Quotas>,
     gate: ClaimGate,
     claimed: std::sync::atomic::AtomicU64,
-    signer: tokio::sync::OnceCell<Signer>,
+    signer: Mutex<Option<(Instant, Arc<Signer>)>>,
 }
 
 impl Engine {
@@ -134,7 +134,7 @@ impl Engine {
         let quotas = Arc::new(config.quotas.clone());
         let (hub, gate, definitions) = (Hub::default(), ClaimGate::default(), Mutex::new(None));
         let tenant_limits = limits::Remembered::default();
-        let (signer, claimed) = (tokio::sync::OnceCell::new(), Default::default());
+        let (signer, claimed) = (Mutex::new(None), Default::default());
         Self { store, clock, config, hub, definitions, tenant_limits, quotas, gate, claimed, signer }
     }
 

@@ -66,6 +66,10 @@ pub struct SessionRow {
 
 // ---- definitions --------------------------------------------------------------------------------
 
+/// Executors of definitions that can be made by hand.
+pub const COMMAND: &str = "command";
+pub const REMOTE: &str = "remote";
+
 #[derive(Clone, PartialEq, Debug)]
 pub struct NewDefinition {
     pub key: String,
@@ -73,7 +77,7 @@ pub struct NewDefinition {
     pub domain: String,
     pub job_type: String,
     pub queue: String,
-    /// `command`, `builtin` or `remote`.
+    /// [`COMMAND`], [`REMOTE`] or `builtin`.
     pub executor: String,
     pub arg_schema: Value,
     pub timeout_seconds: i32,

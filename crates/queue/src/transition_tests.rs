@@ -71,7 +71,8 @@ fn quarantine_comes_before_the_dead_letter_and_only_for_one_code() {
 #[test]
 fn by_default_a_plain_failure_is_a_dead_letter_and_a_long_row_of_them_a_quarantine() {
     let failing = |used, most| {
-        let facts = JobFacts { streak_code: Some("exit_1".into()), streak_count: used - 1, ..facts(used, most) };
+        let facts =
+            JobFacts { streak_code: Some("exit_1".into()), streak_count: used - 1, ..facts(used, most) };
         judged(&facts, &failure(Some("exit_1"))).status
     };
     assert_eq!((failing(2, 3), failing(3, 3)), (Queued, DeadLetter));

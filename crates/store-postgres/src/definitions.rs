@@ -150,7 +150,7 @@ impl PostgresStore {
              SET description = COALESCE($2, description), arg_schema = COALESCE($3, arg_schema),
                  timeout_seconds = COALESCE($4, timeout_seconds), max_attempts = COALESCE($5, max_attempts),
                  retry = COALESCE($6, retry), stages = COALESCE($7, stages), limits = COALESCE($8, limits),
-                 is_active = COALESCE($9, is_active), updated_at = $10
+                 is_active = COALESCE($9, is_active), queue = COALESCE($10, queue), updated_at = $11
              WHERE id = $1
              RETURNING id, key, description, domain, job_type, queue, executor, arg_schema, timeout_seconds,
                        max_attempts, retry, stages, limits, is_active",
@@ -163,6 +163,7 @@ impl PostgresStore {
             change.stages.as_ref().map(as_json).transpose()?,
             change.limits.as_ref().map(as_json).transpose()?,
             change.is_active,
+            change.queue,
             now
         )
         .fetch_optional(&mut *tx)

@@ -46,6 +46,7 @@ mod rights;
 mod schema;
 mod sessions;
 mod settle;
+mod signing;
 mod steer;
 mod steered;
 mod store;

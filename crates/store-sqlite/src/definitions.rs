@@ -162,7 +162,7 @@ pub(crate) async fn change(
            SET description = COALESCE(?2, description), arg_schema = COALESCE(?3, arg_schema),
                timeout_seconds = COALESCE(?4, timeout_seconds), max_attempts = COALESCE(?5, max_attempts),
                retry = COALESCE(?6, retry), stages = COALESCE(?7, stages), limits = COALESCE(?8, limits),
-               is_active = COALESCE(?9, is_active), updated_at = ?10
+               is_active = COALESCE(?9, is_active), queue = COALESCE(?10, queue), updated_at = ?11
            WHERE id = ?1
            RETURNING id AS "id!", key AS "key!", description AS "description!", domain AS "domain!",
                      job_type AS "job_type!", queue AS "queue!", executor AS "executor!",
@@ -178,6 +178,7 @@ pub(crate) async fn change(
         stages,
         limits,
         change.is_active,
+        change.queue,
         at
     )
     .fetch_optional(&mut *tx)

@@ -28,6 +28,7 @@ mod create;
 mod definitions;
 mod error;
 mod figures;
+pub mod files;
 mod filter;
 mod finish;
 mod invitations;
@@ -53,6 +54,7 @@ mod rights;
 mod schema;
 mod sessions;
 mod settle;
+mod signing;
 mod standing;
 mod steer;
 mod steered;
@@ -71,7 +73,6 @@ use sqlx::{
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
 use std::{
-    path::Path,
     str::FromStr,
     sync::{Arc, atomic::AtomicUsize},
     time::Duration,
@@ -124,7 +125,7 @@ impl SqliteStore {
             .row_buffer_size(ROWS_BUFFERED)
             .disable_statement_logging();
         refuse_memory(url)?;
-        make_folder_of(base.get_filename())?;
+        files::prepare(base.get_filename()).map_err(sqlx::Error::Io)?;
         // The pages a queue works on stay in memory, and the log is copied back less often: a page that is written
         // by every batch is then copied once for many.
         let writing = base
@@ -177,13 +178,4 @@ fn refuse_memory(url: &str) -> Outcome<()> {
         return Err(StoreError::Database { message, transient: false }.into());
     }
     Ok(())
-}
-
-fn make_folder_of(file: &Path) -> Outcome<()> {
-    match file.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => {
-            Ok(std::fs::create_dir_all(folder).map_err(sqlx::Error::Io)?)
-        }
-        _ => Ok(()),
-    }
 }

@@ -59,12 +59,9 @@ impl Executor for CommandExecutor {
                 return Outcome::failed(failure("bad_arguments", ErrorClass::ValidationError, message));
             }
         };
-        match process::start(&call, &self.guard_program) {
+        match process::start(&call, &spec.resources, &self.guard_program) {
             Ok(guarded) => watch(spec, guarded, ctx).await,
-            Err(error) => {
-                let message = format!("{} could not be started: {error}.", call.program.display());
-                Outcome::failed(failure("spawn_failed", ErrorClass::DependencyUnavailable, message))
-            }
+            Err(error) => Outcome::failed(end::not_started(spec, &error.to_string())),
         }
     }
 }
@@ -91,7 +88,7 @@ async fn watch(spec: &CommandSpec, mut guarded: Guarded, ctx: &Ctx) -> Outcome {
             ctx.note(why_stopped(stop, ctx.rules.timeout));
             Outcome { end: End::Stopped, result: None, facts }
         }
-        None => end::judge(exit, &output, ctx).with_facts(facts),
+        None => end::judge(exit, spec, &output, ctx).with_facts(facts),
     }
 }
 

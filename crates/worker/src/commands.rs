@@ -5,10 +5,14 @@
 
 mod check;
 mod file;
+mod resources;
+pub mod runnable;
 pub mod template;
 
+use crate::guard::Limits;
 use leasehold_queue::params::NewDefinition;
 use leasehold_types::{DefinitionLimits, Stage, view::RetryPolicy};
+pub use resources::in_words;
 use serde_json::Value;
 use std::{
     collections::BTreeMap,
@@ -25,6 +29,8 @@ pub enum BookError {
     Syntax { path: PathBuf, message: String },
     #[error("{}: command “{command}”, {field}: {message}", path.display())]
     Command { path: PathBuf, command: String, field: String, message: String },
+    #[error("{}: [defaults], {field}: {message}", path.display())]
+    Defaults { path: PathBuf, field: String, message: String },
 }
 
 /// The program of a command.
@@ -33,6 +39,15 @@ pub enum Program {
     /// Leasehold's own binary, written `@leasehold`.
     Leasehold,
     At(PathBuf),
+}
+
+impl std::fmt::Display for Program {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Leasehold => f.write_str("@leasehold"),
+            Self::At(path) => write!(f, "{}", path.display()),
+        }
+    }
 }
 
 /// One template, one argument; an optional one is left out when its payload property is not there.
@@ -60,6 +75,8 @@ pub struct CommandSpec {
     pub retry: RetryPolicy,
     pub stages: Vec<Stage>,
     pub limits: DefinitionLimits,
+    /// What it may use of its machine.
+    pub resources: Limits,
     pub schema: Value,
 }
 
@@ -117,9 +134,14 @@ impl CommandBook {
     pub fn parse(text: &str, path: &Path) -> Result<Self, BookError> {
         let syntax = |e: toml::de::Error| BookError::Syntax { path: path.to_owned(), message: e.to_string() };
         let file: file::File = toml::from_str(text).map_err(syntax)?;
+        let defaults = file.defaults.limits().map_err(|wrong| BookError::Defaults {
+            path: path.to_owned(),
+            field: wrong.field,
+            message: wrong.message,
+        })?;
         let mut commands = BTreeMap::new();
         for (key, table) in file.commands {
-            let spec = check::command(&key, table).map_err(|wrong| BookError::Command {
+            let spec = check::command(&key, table, defaults).map_err(|wrong| BookError::Command {
                 path: path.to_owned(),
                 command: key.clone(),
                 field: wrong.field,
@@ -128,6 +150,13 @@ impl CommandBook {
             commands.insert(key, spec);
         }
         Ok(Self { commands })
+    }
+
+    /// Where jobs of a command are: a definition that was there before the command keeps its domain.
+    pub fn place(&mut self, key: &str, domain: &str) {
+        if let Some(command) = self.commands.get_mut(key) {
+            domain.clone_into(&mut command.domain);
+        }
     }
 
     pub fn get(&self, key: &str) -> Option<&CommandSpec> {

@@ -1,31 +1,37 @@
 //! The guardian: a tiny process between a worker and a command, so that nothing a command started outlives its
-//! worker, even when the worker is killed with signal 9.
+//! worker, even when the worker is killed with signal 9, and so that it keeps to its limits.
 //!
 //! Its standard input is one end of a socket pair; only the worker holds the other end. Over it the guardian says
-//! the command's process id (`pid 4711`) and how it ended (`exit 3`, `signal 9`, `refused <why>`), and the worker
-//! asks for signals (`T`, `K`). When the socket closes the worker is gone, and the whole process group is killed.
-//! The command itself sees none of this: its input is empty, its output is the guardian's, its environment is
-//! exactly the one the guardian was given.
+//! the command's process id (`pid 4711`), the limit it broke (`limit memory`) and how it ended (`exit 3`, `signal 9`,
+//! `refused <why>`), and the worker asks for signals (`T`, `K`). When the socket closes the worker is gone, and the
+//! whole process group is killed. The command itself sees none of this: its input is empty, its output is the
+//! guardian's, its environment is exactly the one the guardian was given, and it inherits no other descriptor.
 //!
 //! The guardian is the command's parent and reaps it last of all, so a signal can never hit a stranger that was
 //! given the same process id. On Linux it also adopts what left the process group (`setsid`), and ends that too.
+//! Should the guardian itself be killed, the kernel kills the command, and the worker ends what is left ([`strays`]).
+
+mod launch;
+mod limits;
+pub mod strays;
+mod tree;
+mod watch;
+
+pub use limits::{Limit, Limits};
 
 use nix::{
     sys::signal::{Signal, killpg},
     unistd::Pid,
 };
 use std::{
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     io::{Read, Write},
     os::{
         fd::AsFd,
-        unix::{
-            net::UnixStream,
-            process::{CommandExt, ExitStatusExt},
-        },
+        unix::{net::UnixStream, process::ExitStatusExt},
     },
-    process::{Child, Command, ExitCode, ExitStatus, Stdio},
-    sync::{Mutex, PoisonError},
+    process::{Child, ExitCode, ExitStatus},
+    sync::{Mutex, PoisonError, mpsc},
 };
 
 /// What the worker may ask for, one byte each.
@@ -36,38 +42,72 @@ pub const ASK_KILL: u8 = b'K';
 const CANNOT_RUN: u8 = 126;
 const USED_WRONGLY: u8 = 125;
 
-/// Runs `program args…` under guard; the caller has taken off everything up to and including `--`.
+const HOLD: &str = "hold";
+const EXEC: &str = "exec";
+
+/// What stands before the program and its arguments when a guardian is started.
+pub fn words(limits: &Limits) -> [String; 4] {
+    ["guard".into(), "--".into(), HOLD.into(), limits.to_string()]
+}
+
+/// Runs `hold LIMITS program args…` under guard; the caller has taken off everything up to and including `--`.
 ///
 /// Call it before anything else is set up: no runtime, no logging, no configuration is needed or wanted.
 pub fn main<A: Into<OsString>>(args: impl IntoIterator<Item = A>) -> ExitCode {
     let mut args = args.into_iter().map(Into::into);
-    let Some(program) = args.next() else { return refuse("no program was named", None) };
-    let worker = match std::io::stdin().as_fd().try_clone_to_owned() {
-        Ok(socket) => UnixStream::from(socket),
-        Err(error) => return refuse(&format!("there is no worker to report to: {error}"), None),
+    let (Some(word), Some(limits)) = (args.next(), args.next()) else {
+        return used_wrongly("it is started by workers only");
     };
-    adopt_orphans();
-    match start(program, args) {
-        Ok(child) => stand_guard(child, worker),
-        Err(error) => refuse(&error.to_string(), Some(worker)),
+    let Some(limits) = limits.to_str().and_then(|text| text.parse::<Limits>().ok()) else {
+        return used_wrongly("its limits cannot be read");
+    };
+    let Some(program) = args.next() else { return used_wrongly("no program was named") };
+    match word.to_str() {
+        Some(HOLD) => hold(&limits, &program, args),
+        Some(EXEC) => launch::launch(&limits, &program, args),
+        _ => used_wrongly("it is started by workers only"),
     }
 }
 
-fn start(program: OsString, args: impl Iterator<Item = OsString>) -> std::io::Result<Child> {
-    Command::new(program).args(args).stdin(Stdio::null()).process_group(0).spawn()
+/// Keeps other processes of the same user from reading this one's environment and memory, where the kernel lets us.
+/// Costs core dumps of this process; root may look all the same.
+pub fn forbid_inspection() {
+    #[cfg(target_os = "linux")]
+    let _ = nix::sys::prctl::set_dumpable(false);
 }
 
-fn refuse(why: &str, worker: Option<UnixStream>) -> ExitCode {
-    match worker {
-        Some(mut worker) => {
-            let one_line: String = why.chars().filter(|c| !c.is_control()).collect();
+fn hold(limits: &Limits, program: &OsStr, args: impl Iterator<Item = OsString>) -> ExitCode {
+    close_inherited();
+    forbid_inspection();
+    let mut worker = match std::io::stdin().as_fd().try_clone_to_owned() {
+        Ok(socket) => UnixStream::from(socket),
+        Err(error) => return used_wrongly(&format!("there is no worker to report to: {error}")),
+    };
+    tree::adopt_orphans();
+    match launch::start(limits, program, args) {
+        Ok(child) => stand_guard(child, worker, limits),
+        Err(error) => {
+            let one_line: String = error.to_string().chars().filter(|c| !c.is_control()).collect();
             say(&mut worker, &format!("refused {one_line}"));
             ExitCode::from(CANNOT_RUN)
         }
-        None => {
-            eprintln!("guard: {why}");
-            ExitCode::from(USED_WRONGLY)
-        }
+    }
+}
+
+fn used_wrongly(why: &str) -> ExitCode {
+    eprintln!("guard: {why}");
+    ExitCode::from(USED_WRONGLY)
+}
+
+/// Whatever the worker's own parent left open is nothing for a command. Nothing of ours is open yet.
+fn close_inherited() {
+    let folder = if cfg!(target_os = "linux") { "/proc/self/fd" } else { "/dev/fd" };
+    let Ok(open) = std::fs::read_dir(folder) else { return };
+    let numbers: Vec<i32> =
+        open.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+    for number in numbers.into_iter().filter(|number| *number > 2) {
+        // One of them was the folder itself, which is closed already.
+        let _ = nix::unistd::close(number);
     }
 }
 
@@ -100,7 +140,7 @@ impl Group {
     }
 }
 
-fn stand_guard(mut child: Child, mut worker: UnixStream) -> ExitCode {
+fn stand_guard(mut child: Child, mut worker: UnixStream, limits: &Limits) -> ExitCode {
     let pid = Pid::from_raw(child.id().cast_signed());
     say(&mut worker, &format!("pid {pid}"));
     let group = Group { leader: Mutex::new(Some(pid)) };
@@ -112,9 +152,16 @@ fn stand_guard(mut child: Child, mut worker: UnixStream) -> ExitCode {
             // Without ears there is no telling whether the worker lives: better safe than orphaned.
             Err(_) => group.signal(Signal::SIGKILL),
         });
+        let (over, ended) = mpsc::channel();
+        let watching = scope.spawn(move || watch::watch(limits, pid, group, &ended));
         wait_for(&mut child, pid);
+        drop(over);
+        let broken = watching.join().ok().flatten();
         let status = group.end(&mut child);
-        kill_orphans();
+        tree::kill_orphans();
+        if let Some(limit) = broken {
+            say(&mut worker, &format!("limit {limit}"));
+        }
         let code = report(&mut worker, status);
         // Ends the other thread's read.
         let _ = worker.shutdown(std::net::Shutdown::Both);
@@ -157,52 +204,8 @@ fn wait_for(_: &mut Child, pid: Pid) {
     while waitid(Id::Pid(pid), WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT) == Err(Errno::EINTR) {}
 }
 
-#[cfg(target_os = "linux")]
-fn adopt_orphans() {
-    // Where the kernel refuses, the process group is still watched.
-    let _ = nix::sys::prctl::set_child_subreaper(true);
-}
-
-/// Everything whose parents are gone has become our child; killing it may hand us its children in turn.
-#[cfg(target_os = "linux")]
-fn kill_orphans() {
-    use nix::sys::{
-        signal::kill,
-        wait::{WaitPidFlag, waitpid},
-    };
-    const ROUNDS: usize = 64;
-    for _ in 0..ROUNDS {
-        let orphans = children();
-        if orphans.is_empty() {
-            return;
-        }
-        for orphan in orphans {
-            let _ = kill(orphan, Signal::SIGKILL);
-            let _ = waitpid(orphan, Some(WaitPidFlag::__WALL));
-        }
-    }
-}
-
-#[cfg(target_os = "linux")]
-fn children() -> Vec<Pid> {
-    let own = std::process::id().to_string();
-    let Ok(processes) = std::fs::read_dir("/proc") else { return Vec::new() };
-    let pids = processes.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-    let is_child = |pid: &i32| {
-        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        // "pid (name) state ppid …": the name may hold anything, so count from its last bracket.
-        stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(1)) == Some(own.as_str())
-    };
-    pids.filter(is_child).map(Pid::from_raw).collect()
-}
-
 /// Elsewhere the command is reaped first; its number could in theory be taken before the group is killed.
 #[cfg(not(target_os = "linux"))]
 fn wait_for(child: &mut Child, _: Pid) {
     let _ = child.wait();
 }
-
-#[cfg(not(target_os = "linux"))]
-fn adopt_orphans() {}
-#[cfg(not(target_os = "linux"))]
-fn kill_orphans() {}

@@ -1,5 +1,6 @@
 //! The guardian by itself: whatever happens to the worker, what it had started does not live on.
 
+use leasehold_worker::guard::{self, Limits};
 use std::{
     io::{BufRead, BufReader, Write},
     os::{fd::OwnedFd, unix::net::UnixStream},
@@ -14,7 +15,8 @@ const PATIENCE: Duration = Duration::from_secs(20);
 fn guarded(script: &str, folder: &Path) -> (Child, UnixStream) {
     let (ours, theirs) = UnixStream::pair().unwrap();
     let child = Command::new(env!("CARGO_BIN_EXE_leasehold-guard"))
-        .args(["guard", "--", "/bin/sh", "-c", script, "sh"])
+        .args(guard::words(&Limits::default()))
+        .args(["/bin/sh", "-c", script, "sh"])
         .arg(folder)
         .stdin(Stdio::from(OwnedFd::from(theirs)))
         .stdout(Stdio::null())
@@ -83,7 +85,8 @@ fn what_is_left_of_the_group_ends_with_the_program() {
 fn a_program_that_cannot_run_is_refused_with_the_reason() {
     let (ours, theirs) = UnixStream::pair().unwrap();
     let mut guard = Command::new(env!("CARGO_BIN_EXE_leasehold-guard"))
-        .args(["guard", "--", "/nowhere/at/all"])
+        .args(guard::words(&Limits::default()))
+        .arg("/nowhere/at/all")
         .stdin(Stdio::from(OwnedFd::from(theirs)))
         .spawn()
         .unwrap();
@@ -114,6 +117,23 @@ fn a_program_that_left_its_group_does_not_escape_either() {
     drop(socket);
     gone(escaped);
     guard.wait().unwrap();
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn no_descriptor_but_the_three_usual_ones_is_inherited() {
+    use nix::fcntl::{FcntlArg, FdFlag, fcntl};
+    let folder = tempfile::tempdir().unwrap();
+    let secret = std::fs::File::create(folder.path().join("secret")).unwrap();
+    // As whoever starts the worker may leave one open.
+    fcntl(&secret, FcntlArg::F_SETFD(FdFlag::empty())).unwrap();
+    let (mut guard, socket) = guarded("exec ls -l /proc/self/fd > $1/list", folder.path());
+    assert_eq!(said(&socket)[1], "exit 0");
+    guard.wait().unwrap();
+    let list = std::fs::read_to_string(folder.path().join("list")).unwrap();
+    // The fourth is the folder that `ls` itself reads.
+    let open: Vec<_> = list.lines().filter_map(|line| line.split_once(" -> ")).collect();
+    assert!(open.len() == 4 && !list.contains("secret") && !list.contains("socket"), "{list}");
 }
 
 /// Not a test of its own: the process that the next test kills.

@@ -1,10 +1,13 @@
-//! `leasehold definition add` and `list`: kinds of job that are run over HTTP. Those of commands come from
-//! `commands.toml` by themselves.
+//! `leasehold definition add`, `list` and `sync`: kinds of job that are run over HTTP are added, those of commands come
+//! from `commands.toml` by themselves, and `sync` applies what was changed there afterwards.
 
-use super::{Out, failed, terminal};
+use super::{Out, failed, running, terminal};
 use crate::{config::Config, store};
 use clap::{Args, Subcommand};
-use leasehold_queue::params::NewDefinition;
+use leasehold_queue::{
+    Engine,
+    params::{NewDefinition, REMOTE},
+};
 use leasehold_types::{DefinitionLimits, Problem, view::RetryPolicy};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -15,6 +18,15 @@ pub enum Kind {
     Add(Add),
     /// List every kind of job.
     List,
+    /// Apply what commands.toml says now to the definitions that are there already.
+    Sync {
+        /// Only say what would change.
+        #[arg(long)]
+        dry_run: bool,
+        /// Another file than JOBS_COMMANDS_FILE or ./commands.toml.
+        #[arg(long, value_name = "FILE")]
+        commands: Option<PathBuf>,
+    },
 }
 
 #[derive(Args)]
@@ -56,6 +68,10 @@ impl Kind {
                     .collect();
                 out.say(&lines.join("\n"), &json!(all));
             }
+            Self::Sync { dry_run, commands } => {
+                let commands_file = commands.or_else(|| config.commands_file.clone());
+                sync(&Config { commands_file, ..config }, &engine, dry_run, out).await?;
+            }
         }
         Ok(())
     }
@@ -70,7 +86,7 @@ impl Add {
             description: self.description,
             domain: self.domain,
             queue: self.queue,
-            executor: "remote".into(),
+            executor: REMOTE.into(),
             arg_schema,
             timeout_seconds: self.timeout_seconds,
             max_attempts: self.max_attempts,
@@ -79,6 +95,31 @@ impl Add {
             limits: DefinitionLimits::default(),
         })
     }
+}
+
+async fn sync(config: &Config, engine: &Engine, dry_run: bool, out: Out) -> Result<(), Problem> {
+    let book = running::command_book(config)?;
+    let differences = engine.differences(&book.definitions()).await?;
+    let mut lines = Vec::new();
+    let mut changes = Vec::new();
+    for difference in differences {
+        lines.push(format!("{}  {difference}", difference.key));
+        let fields = difference.fields.iter();
+        let fields = fields.map(|(field, from, to)| json!({"field": field, "from": from, "to": to}));
+        changes.push(json!({"key": difference.key, "fields": fields.collect::<Vec<_>>()}));
+        if !dry_run {
+            engine.update_definition(&terminal(), difference.id, difference.change).await?;
+        }
+    }
+    lines.push(match (lines.len(), dry_run) {
+        (0, _) => "The definitions say what commands.toml says.".to_owned(),
+        (count, true) => format!("{count} to change; nothing was changed."),
+        (count, false) => {
+            format!("{count} changed. Jobs that exist already keep the attempts they were given.")
+        }
+    });
+    out.say(&lines.join("\n"), &json!({"dry_run": dry_run, "changes": changes}));
+    Ok(())
 }
 
 fn read_schema(path: PathBuf) -> Result<Value, Problem> {

@@ -14,6 +14,7 @@ mod provider;
 mod routes;
 mod running;
 mod serve;
+mod signing;
 mod streams;
 mod worker;
 
@@ -21,6 +22,7 @@ use crate::{config, config::Config, problem};
 use clap::{Parser, Subcommand};
 use leasehold_queue::Scope;
 use leasehold_types::{Problem, ProblemCode};
+use leasehold_worker::guard;
 use serde_json::Value;
 use std::{
     io::{IsTerminal, Write},
@@ -68,6 +70,9 @@ enum Command {
     /// Whom composite jobs may call.
     #[command(subcommand)]
     Provider(provider::Provider),
+    /// The keys that sign links to files.
+    #[command(subcommand)]
+    Signing(signing::Signing),
     /// Look at jobs and steer them, over the API.
     #[command(subcommand)]
     Jobs(client::Jobs),
@@ -77,7 +82,7 @@ enum Command {
     Ttl(client::Ttl),
     ArchiveMeta(client::ArchiveMeta),
     /// Say what is wrong with this installation, and how to fix it.
-    Doctor,
+    Doctor(doctor::Doctor),
     /// Measure this machine's databases, and Leasehold on them; --json FILE writes the figures.
     Bench(bench::Bench),
     /// Commands to try Leasehold out with; they run as jobs.
@@ -119,7 +124,7 @@ pub fn main() -> ExitCode {
     let out = Out { json: cli.json };
     match cli.command {
         // These two are run by workers: they need no configuration, and must not get in the command's way.
-        Command::Guard { args } => leasehold_worker::guard::main(args),
+        Command::Guard { args } => guard::main(args),
         Command::Demo(demo) => demo.run(),
         // These talk to a server, which has a configuration of its own.
         Command::Jobs(jobs) => jobs.run(out),
@@ -128,7 +133,7 @@ pub fn main() -> ExitCode {
         Command::Ttl(ttl) => ttl.run(out),
         Command::ArchiveMeta(meta) => meta.run(out),
         // A configuration that stops every other command is what this one is for.
-        Command::Doctor => doctor::run(cli.db, out),
+        Command::Doctor(doctor) => doctor.run(cli.db, out),
         command => match run(command, cli.db, out) {
             Ok(()) => ExitCode::SUCCESS,
             Err(problem) => {
@@ -144,6 +149,10 @@ fn run(command: Command, db: Option<String>, out: Out) -> Result<(), Problem> {
     flags.extend(db.map(|url| ("JOBS_DB_URL", url)));
     let config = Config::load(flags)?;
     start_log(&config, command.default_log());
+    // Its environment holds the database's password; commands run as the same user. And what a guardian that is
+    // killed leaves behind comes to us.
+    guard::forbid_inspection();
+    guard::strays::adopt();
     let runtime = tokio::runtime::Runtime::new().map_err(|error| failed("start", error))?;
     runtime.block_on(async {
         match command {
@@ -156,6 +165,7 @@ fn run(command: Command, db: Option<String>, out: Out) -> Result<(), Problem> {
             Command::Audit(audit) => audit.run(config, out).await,
             Command::Definition(kind) => kind.run(config, out).await,
             Command::Provider(provider) => provider.run(config, out).await,
+            Command::Signing(signing) => signing.run(config, out).await,
             Command::Bench(bench) => bench.run(out).await,
             Command::Routes(routes) => {
                 routes.run(out);
@@ -169,7 +179,7 @@ fn run(command: Command, db: Option<String>, out: Out) -> Result<(), Problem> {
             | Command::Prune(_)
             | Command::Ttl(_)
             | Command::ArchiveMeta(_)
-            | Command::Doctor => Ok(()),
+            | Command::Doctor(_) => Ok(()),
         }
     })
 }
@@ -247,9 +257,11 @@ mod tests {
 
     #[test]
     fn a_guarded_command_keeps_its_own_options() {
-        let cli = Cli::try_parse_from(["leasehold", "guard", "--", "/bin/ls", "--json", "-l"]).unwrap();
+        let cli =
+            Cli::try_parse_from(["leasehold", "guard", "--", "hold", "memory=1", "/bin/ls", "--json", "-l"])
+                .unwrap();
         let Command::Guard { args } = cli.command else { panic!("not a guard") };
-        assert_eq!(args, ["/bin/ls", "--json", "-l"]);
+        assert_eq!(args, ["hold", "memory=1", "/bin/ls", "--json", "-l"]);
         assert!(!cli.json);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::failed;
 use crate::config::Config;
-use leasehold_queue::{Engine, quota};
+use leasehold_queue::{Engine, params::COMMAND, quota};
 use leasehold_types::{Problem, ProblemCode};
 use leasehold_worker::{
     CommandBook, Pool, PoolConfig, ProviderBook, builtin,
@@ -35,23 +35,40 @@ pub fn command_book(config: &Config) -> Result<CommandBook, Problem> {
 
 /// The commands of this machine; their definitions and those of what is built in are in the database afterwards.
 pub async fn commands(config: &Config, engine: &Engine) -> Result<Arc<CommandBook>, Problem> {
-    let book = command_book(config)?;
+    let mut book = command_book(config)?;
     for definition in builtin::definitions() {
         engine.store().ensure_definition(definition).await?;
     }
     for definition in book.definitions() {
         let known = engine.store().ensure_definition(definition).await?;
-        if known.executor != "command" {
+        if known.executor != COMMAND || known.job_type != known.key {
             let detail = format!(
                 "“{}” is a kind of job of its own ({}); please give the command another name.",
                 known.key, known.executor
             );
             return Err(Problem::new(ProblemCode::AlreadyExists, detail));
         }
+        book.place(&known.key, &known.domain);
     }
     engine.definitions_changed();
+    warn_of_commands(&book, engine).await?;
     warn_of_collisions(engine).await?;
     Ok(Arc::new(book))
+}
+
+/// Programs that cannot run, and settings that have no effect because the definition was there first.
+async fn warn_of_commands(book: &CommandBook, engine: &Engine) -> Result<(), Problem> {
+    for (key, obstacle) in book.obstacles() {
+        tracing::warn!("the command “{key}” cannot run here: {obstacle}");
+    }
+    for difference in engine.differences(&book.definitions()).await? {
+        tracing::warn!(
+            "commands.toml says otherwise than the definition of “{}”, which is in effect ({difference}); \
+             `leasehold definition sync` applies the file's values",
+            difference.key
+        );
+    }
+    Ok(())
 }
 
 /// The providers of this machine, as they are written down.

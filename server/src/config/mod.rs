@@ -1,6 +1,8 @@
 //! Configuration: one typed [`Config`] from flags, the environment (`JOBS_*`) and `leasehold.toml`, in that
-//! order of precedence. A name nobody knows is warned about, a value nobody understands stops the start.
+//! order of precedence. A name nobody knows is warned about, a value nobody understands stops the start, and so does
+//! everything somebody relies on for protection and would not get.
 
+mod clock;
 mod contradictions;
 mod http;
 mod metrics;
@@ -9,11 +11,12 @@ mod settings;
 mod sources;
 #[cfg(test)]
 mod tests;
+mod unavailable;
 
 use crate::sse::StreamLimits;
 pub use http::HttpConfig;
 use leasehold_queue::{
-    EngineConfig,
+    Clock, EngineConfig,
     allow::AllowList,
     cadence::Cadence,
     domains::DomainPolicy,
@@ -21,7 +24,7 @@ use leasehold_queue::{
     secrets::{OnSecret, SecretPolicy},
     signing::SHORTEST_LIFE,
 };
-use leasehold_types::Problem;
+use leasehold_types::{Problem, Timestamp};
 pub use metrics::{Anonymous, MetricsConfig};
 pub use report::{Report, Setting};
 pub use settings::help;
@@ -37,6 +40,8 @@ pub struct Config {
     pub providers_file: Option<PathBuf>,
     pub concurrency: usize,
     pub auto_migrate: bool,
+    /// The clock stands still, for tests.
+    pub frozen_at: Option<Timestamp>,
     pub longest_lease: Duration,
     pub renewal: Cadence,
     pub engine: EngineConfig,
@@ -58,6 +63,10 @@ impl Config {
     /// `flags` are settings given on the command line, by the names of the environment.
     pub fn load(flags: Vec<(&'static str, String)>) -> Result<Self, Problem> {
         Self::from_sources(&sources(flags)?)
+    }
+
+    pub fn clock(&self) -> Clock {
+        self.frozen_at.map_or_else(Clock::system, Clock::frozen)
     }
 
     /// As far as it can be understood: what cannot is left out, and comes as a problem each.
@@ -82,13 +91,15 @@ impl Config {
     }
 
     fn from_sources(sources: &Sources) -> Result<Self, Problem> {
+        unavailable::check(sources)?;
+        contradictions::check(sources)?;
         let mut engine = EngineConfig {
             lease: sources.seconds("JOBS_LEASE_SECONDS", 60)?,
             max_json_bytes: sources.parsed("JOBS_MAX_JSON_BYTES", 1_048_576)?,
             max_attachment_bytes: sources.parsed("JOBS_MAX_ATTACHMENT_BYTES", 25 * 1_048_576)?,
             attachment_url_ttl: attachment_url_ttl(sources)?,
-            allowed_queues: allow_list(sources, "JOBS_ALLOWED_QUEUES"),
-            allowed_job_types: allow_list(sources, "JOBS_ALLOWED_JOB_TYPES"),
+            allowed_queues: allow_list(sources, "JOBS_ALLOWED_QUEUES")?,
+            allowed_job_types: allow_list(sources, "JOBS_ALLOWED_JOB_TYPES")?,
             quotas: quotas(sources)?,
             high_watermark: sources.number_from_zero("JOBS_QUEUE_HIGH_WATERMARK")?,
             secrets: secrets(sources)?,
@@ -121,6 +132,7 @@ impl Config {
             commands_file: sources.get("JOBS_COMMANDS_FILE").map(PathBuf::from),
             providers_file: sources.get("JOBS_PROVIDERS_FILE").map(PathBuf::from),
             concurrency: sources.parsed("JOBS_MAX_CONCURRENCY", 8)?,
+            frozen_at: clock::frozen_at(sources)?,
             auto_migrate: sources.switch("JOBS_AUTO_MIGRATE", true)?,
             longest_lease,
             renewal,
@@ -145,7 +157,7 @@ impl Config {
 fn sources(flags: Vec<(&'static str, String)>) -> Result<Sources, Problem> {
     let env: BTreeMap<_, _> = std::env::vars_os()
         .filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)))
-        .filter(|(k, _)| k.starts_with("JOBS_") || k == "DATABASE_URL")
+        .filter(|(k, _)| k.to_ascii_uppercase().starts_with("JOBS_") || k == "DATABASE_URL")
         .collect();
     let file = read_file(env.get("JOBS_CONFIG_FILE").map(String::as_str))?;
     Ok(Sources { flags: flags.into_iter().collect(), env, file })
@@ -178,12 +190,13 @@ fn attachment_url_ttl(sources: &Sources) -> Result<Duration, Problem> {
 }
 
 /// The list for all domains, and those of single domains by what follows the name.
-fn allow_list(sources: &Sources, name: &str) -> AllowList {
-    let lists = sources.family(name).into_iter().map(|(member, text)| {
+fn allow_list(sources: &Sources, name: &str) -> Result<AllowList, Problem> {
+    let mut lists = Vec::new();
+    for (member, text) in sources.family(name) {
         let domain = member[name.len()..].trim_start_matches('_').to_owned();
-        (domain, sources::items(&text, ','))
-    });
-    AllowList::new(lists)
+        lists.push((domain, sources::some_items(&member, &text, ',')?));
+    }
+    Ok(AllowList::new(lists))
 }
 
 fn quotas(sources: &Sources) -> Result<Quotas, Problem> {
@@ -202,10 +215,12 @@ fn secrets(sources: &Sources) -> Result<SecretPolicy, Problem> {
         false if redact => OnSecret::Redact,
         false => OnSecret::Allow,
     };
-    let given = |name: &str, separator| sources.get(name).map(|text| sources::items(text, separator));
+    let given = |name: &str, separator| {
+        sources.get(name).map(|text| sources::some_items(name, text, separator)).transpose()
+    };
     SecretPolicy::new(
         on_secret,
-        given("JOBS_SECRET_DENY_KEYS", ',').as_deref(),
-        given("JOBS_SECRET_PATTERNS", ';').as_deref(),
+        given("JOBS_SECRET_DENY_KEYS", ',')?.as_deref(),
+        given("JOBS_SECRET_PATTERNS", ';')?.as_deref(),
     )
 }

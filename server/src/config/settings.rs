@@ -154,11 +154,13 @@ pub fn help() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::unavailable::{UNAVAILABLE, Unavailable, WhenSet};
 
     fn document() -> String {
         let head = "# Configuration\n\nFlags win over the environment, and that over `leasehold.toml` (the same names in lower \
             case, without `JOBS_`).\nAn unknown `JOBS_*` name is warned about; a value that cannot be understood stops the \
-            start.\n\n| setting | meaning | default |\n|---|---|---|\n";
+            start. So does a\nsetting that protects something and cannot be honoured: one that is not available, misspelt, or \
+            without effect beside the others.\n\n| setting | meaning | default |\n|---|---|---|\n";
         let row = |(name, meaning): &(&str, &'static str)| {
             let (meaning, default) = meaning.rsplit_once("; ").unwrap_or((meaning, ""));
             format!("| `{name}` | {meaning} | {default} |\n")
@@ -174,8 +176,24 @@ mod tests {
             there is one.\nOf quotas the most specific one decides (domain and user, user, domain, all), even when it is the \
             larger, and it counts the\njobs of whom it was said for; 0 lifts the limit there. Jobs without an owner have no \
             user. A tenant's own limits\n(`leasehold tenant limit`) stand beside the quotas: both must have room.\n";
+        let missing = "\n## Not available\n\nNames that programs of this kind know and this version does not obey. Those that would \
+            protect something stop the start,\nunless they are switched off; the others are warned about.\n\n| setting | when it \
+            is set | why |\n|---|---|---|\n";
+        let absent = |unavailable: &Unavailable| {
+            let family =
+                if unavailable.family { format!(", `{}_<DOMAIN>`", unavailable.name) } else { String::new() };
+            let effect = match unavailable.when_set {
+                WhenSet::Stops => "stops the start",
+                WhenSet::Warns => "warning",
+            };
+            format!("| `{}`{family} | {effect} | {} |\n", unavailable.name, unavailable.reason)
+        };
         let rows = SETTINGS.iter().map(row).collect::<String>();
-        [head, &rows, narrower, &FAMILIES.iter().map(members).collect::<String>(), rules].concat()
+        let families = FAMILIES.iter().map(members).collect::<String>();
+        let absent = UNAVAILABLE.iter().map(absent).collect::<String>();
+        let others = "\n`TLDW_JOBS_BACKEND`, `<DOMAIN>_JOBS_BACKEND` and `WORKFLOWS_ARTIFACT_ENC_KEY` belong to another program and are \
+            not read.\n";
+        [head, &rows, narrower, &families, rules, missing, &absent, others].concat()
     }
 
     /// `docs/configuration.md` is written from the list above; `UPDATE_DOCS=1` writes it anew.

@@ -1,6 +1,6 @@
 //! Where settings come from, and how their texts become values.
 
-use super::settings::is_known;
+use super::{settings::is_known, unavailable};
 use leasehold_types::{Problem, ProblemCode};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -88,12 +88,22 @@ impl Sources {
         set.filter_map(|n| Some((n.clone(), self.get(n)?.to_owned()))).collect()
     }
 
+    /// Every name that is set, whether or not anybody knows it.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let flags = self.flags.keys().copied();
+        flags.chain(self.env.keys().chain(self.file.keys()).map(String::as_str))
+    }
+
     pub fn unknown(&self) -> Vec<String> {
         let known = |name: &str| name == "DATABASE_URL" || is_known(name);
         let from_env = self.env.keys().filter(|k| !known(k)).map(|k| (k, "the environment"));
         let from_file = self.file.keys().filter(|k| !known(k)).map(|k| (k, "the configuration file"));
-        let sentence =
-            |(name, place)| format!("{name} in {place} is not a setting of this version; it has no effect");
+        let sentence = |(name, place): (&String, _)| match unavailable::find(name) {
+            Some(known) => {
+                format!("{name} in {place} has no effect: {}", known.reason)
+            }
+            None => format!("{name} in {place} is not a setting of this version; it has no effect"),
+        };
         from_env.chain(from_file).map(sentence).collect()
     }
 }
@@ -137,6 +147,15 @@ pub fn wrong(name: &str, value: &str, why: &str) -> Problem {
 /// The parts of a list, trimmed; empty ones are left out.
 pub fn items(text: &str, separator: char) -> Vec<String> {
     text.split(separator).map(str::trim).filter(|item| !item.is_empty()).map(str::to_owned).collect()
+}
+
+/// The same for a list that protects: one that names nothing would protect nothing.
+pub fn some_items(name: &str, text: &str, separator: char) -> Result<Vec<String>, Problem> {
+    let items = items(text, separator);
+    if items.is_empty() {
+        return Err(wrong(name, text, "it names nothing; write at least one, or leave the setting out"));
+    }
+    Ok(items)
 }
 
 pub fn number_from_zero(name: &str, text: &str) -> Result<i64, Problem> {

@@ -41,6 +41,12 @@ fn unknown_names_are_warned_about_and_wrong_values_refused() {
         ("JOBS_LEASE_SECONDS", "0"),
         ("JOBS_LOG_JSON", "maybe"),
         ("JOBS_ATTACHMENT_URL_TTL_SECONDS", "299"),
+        ("JOBS_TEST_NOW_EPOCH", "yesterday"),
+        ("JOBS_SECRET_REJECT", "tru"),
+        ("JOBS_SECRET_PATTERNS", " ; "),
+        ("JOBS_ALLOWED_JOB_TYPES_DECKS", ","),
+        ("JOBS_ENCRYPT", "true"),
+        ("JOBS_RBAC_FORCE", "true"),
     ] {
         assert!(Config::from_sources(&sources(&[], &[(name, value)], &[])).is_err(), "{name}={value}");
     }

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 on_both_databases!(
     the_printed_definition_is_made_and_changed,
+    who_runs_a_kind_of_job_follows_from_its_domain,
     only_who_governs_makes_definitions,
     a_schema_that_cannot_be_trusted_is_refused,
 );
@@ -49,7 +50,7 @@ fn the_printed_definition_is_made_and_changed(house: House) {
     assert_eq!(status, 201, "{made}");
     assert_eq!(
         (&made["executor"], &made["job_type"], &made["is_active"]),
-        (&json!("remote"), &json!("sync-dropbox"), &json!(true))
+        (&json!("command"), &json!("sync-dropbox"), &json!(true))
     );
     let (status, again) = office.post(&office.governor, PATH, &printed());
     assert_eq!((status, code(&again)), (409, "ALREADY_EXISTS"));
@@ -91,6 +92,20 @@ fn the_printed_definition_is_made_and_changed(house: House) {
     }
 }
 
+fn who_runs_a_kind_of_job_follows_from_its_domain(house: House) {
+    let office = Office::new(house);
+    for (body, executor, domain) in [
+        (json!({"key": "a"}), "command", "commands"),
+        (json!({"key": "b", "executor": "command", "domain": "media"}), "command", "media"),
+        (json!({"key": "c", "domain": "media"}), "remote", "media"),
+        (json!({"key": "d", "executor": "remote"}), "remote", "remote"),
+    ] {
+        let (status, made) = office.post(&office.governor, PATH, &body);
+        assert_eq!(status, 201, "{made}");
+        assert_eq!((&made["executor"], &made["domain"]), (&json!(executor), &json!(domain)), "{body}");
+    }
+}
+
 fn only_who_governs_makes_definitions(house: House) {
     let office = Office::new(house);
     let write = key(&office.house, &["--tenant", "acme"], "write");
@@ -128,7 +143,8 @@ fn a_schema_that_cannot_be_trusted_is_refused(house: House) {
     for body in [
         json!({"key": "x", "stages": stage}),
         json!({"key": "a b"}),
-        json!({"key": "x", "executor": "command"}),
+        json!({"key": "x", "executor": "builtin"}),
+        json!({"key": "x", "executor": "command", "job_type": "y"}),
         json!({}),
         json!({"key": "x", "colour": 1}),
     ] {

@@ -26,7 +26,12 @@ fn a_queue_is_paused_drained_and_resumed(house: House) {
 }
 
 fn workers_and_the_configuration_are_shown(house: House) {
-    let env = [("JOBS_RBAC_FORCE", "true"), ("JOBS_LEASE_SECOND", "5"), ("JOBS_LEASE_SECONDS", "45")];
+    let env = [
+        ("JOBS_SECRET_REJECT", "true"),
+        ("JOBS_SECRET_REDACT", "true"),
+        ("JOBS_LEASE_SECOND", "5"),
+        ("JOBS_LEASE_SECONDS", "45"),
+    ];
     let office = Office::with(house, &env);
     office.claim();
     let (status, answer) = office.get(&office.governor, "/admin/workers");
@@ -40,7 +45,7 @@ fn workers_and_the_configuration_are_shown(house: House) {
     assert_eq!(config["standard_queues"], json!(["default", "high", "low"]));
     assert!(["sqlite", "postgres"].contains(&config["backend"].as_str().unwrap()));
     assert_eq!(
-        (&config["flags"]["JOBS_RBAC_FORCE"], &config["flags"]["JOBS_LOG_JSON"]),
+        (&config["flags"]["JOBS_SECRET_REJECT"], &config["flags"]["JOBS_LOG_JSON"]),
         (&json!(true), &json!(false))
     );
     let setting = |name: &str| {
@@ -51,6 +56,9 @@ fn workers_and_the_configuration_are_shown(house: House) {
     assert_eq!(setting("JOBS_LEASE_SECONDS"), ("45".to_owned(), "environment".to_owned()));
     assert_eq!(setting("JOBS_LEASE_MAX_SECONDS"), ("3600".to_owned(), "default".to_owned()));
     let warnings = config["warnings"].to_string();
-    assert!(warnings.contains("JOBS_LEASE_SECOND ") && warnings.contains("JOBS_RBAC_FORCE"), "{warnings}");
+    assert!(
+        warnings.contains("JOBS_LEASE_SECOND ") && warnings.contains("nothing is redacted"),
+        "{warnings}"
+    );
     assert_eq!(office.get(&office.admin, "/config/jobs").0, 403);
 }

@@ -13,6 +13,7 @@ use nix::{
 use std::{
     io::{BufRead, BufReader, ErrorKind, Read, Write},
     net::{SocketAddr, TcpStream},
+    os::unix::fs::PermissionsExt,
     path::Path,
     process::{Child, ChildStdout, Command, ExitStatus, Output, Stdio},
     time::{Duration, Instant},
@@ -105,7 +106,7 @@ impl House {
         self.start(command)
     }
 
-    fn start(&self, mut command: Command) -> Serving {
+    pub fn start(&self, mut command: Command) -> Serving {
         let log = std::fs::File::create(self.dir.path().join("serve.log")).unwrap();
         let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
@@ -126,7 +127,27 @@ impl House {
     }
 }
 
-fn log_of(dir: &Path) -> String {
+/// A script that can be run, and its path.
+pub fn script(folder: &Path, name: &str, text: &str) -> String {
+    let path = folder.join(name);
+    std::fs::write(&path, text).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    path.display().to_string()
+}
+
+/// Looks until there is something, for a while.
+pub fn until<T>(what: &str, look: impl Fn() -> Option<T>) -> T {
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_secs(30) {
+        if let Some(found) = look() {
+            return found;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    panic!("never happened: {what}");
+}
+
+pub fn log_of(dir: &Path) -> String {
     std::fs::read_to_string(dir.join("serve.log")).unwrap_or_default()
 }
 

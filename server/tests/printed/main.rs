@@ -6,7 +6,7 @@ mod common;
 #[path = "../admin/office.rs"]
 mod office;
 
-use common::House;
+use common::{House, script, until};
 use office::{DAY, Office, code};
 use serde_json::{Value, json};
 use std::process::Command;
@@ -71,22 +71,59 @@ fn every_printed_curl_works(house: House) {
     assert_eq!(shell(&office, PRUNE_PREVIEW)["deleted"], 0);
 }
 
+/// The shipped examples of commands, with a program that is there.
+fn shipped_commands(house: &House) {
+    let text = include_str!("../../../commands.toml");
+    let (_, examples) = text.split_once("# ---- examples ----\n").unwrap();
+    let lines = examples.lines().filter_map(|line| line.strip_prefix("#: "));
+    let program = script(house.dir.path(), "zoltag", "#!/bin/sh\necho \"::result [\\\"$*\\\"]\"\n");
+    let book =
+        lines.map(|line| format!("{line}\n").replace("/usr/local/bin/zoltag", &program)).collect::<String>();
+    std::fs::write(house.dir.path().join("commands.toml"), book).unwrap();
+}
+
 fn the_printed_bodies_work(house: House) {
-    let office = Office::new(house);
+    // Nothing runs yet, so that the answers are those of waiting jobs.
+    let idle = [("JOBS_MAX_CONCURRENCY", "0")];
+    let office = Office::with(house, &idle);
     let definition = body(include_str!("bodies/definition.json"));
     let (status, made) = office.post(&office.governor, "/admin/jobs/definitions", &definition);
-    assert_eq!(status, 201, "{made}");
+    assert_eq!((status, &made["executor"]), (201, &json!("command")), "{made}");
     for (name, value) in definition.as_object().unwrap() {
         assert_eq!(&made[name], value, "{name}");
     }
-    let tags = json!({"key": "recompute-trained-tags"});
-    assert_eq!(office.post(&office.governor, "/admin/jobs/definitions", &tags).0, 201);
     let off = json!({"is_active": false});
     let path = format!("/admin/jobs/definitions/{}", made["id"].as_str().unwrap());
     let (status, changed) = office.ask(&office.governor, "PATCH", &path, Some(&off), None);
     assert_eq!((status, &changed["is_active"]), (200, &json!(false)));
     office.ask(&office.governor, "PATCH", &path, Some(&json!({"is_active": true})), None);
 
+    let sync = json!({"definition_key": "sync-dropbox", "payload": {"provider_id": PROVIDER}});
+    let waiting = office.post(&office.admin, "/jobs", &sync).1["number"].as_i64().unwrap();
+    let (_, why) = office.get(&office.admin, &format!("/jobs/{waiting}/diagnosis"));
+    assert!(why.to_string().contains("No worker knows the command “sync-dropbox”"), "{why}");
+
+    // A command of that key takes the definition over; the other kind of job comes with its own.
+    shipped_commands(&office.house);
+    let office = office.moved(&idle);
+    let tags = triggers_and_jobs(&office);
+
+    let office = office.moved(&[]);
+    let said = |number: i64| {
+        until("a job's end", || {
+            let job = office.get(&office.admin, &format!("/jobs/{number}")).1;
+            assert!(!["failed", "dead_letter"].contains(&job["status"].as_str().unwrap()), "{job}");
+            (job["status"] == "completed").then(|| job["result"][0].as_str().unwrap().to_owned())
+        })
+    };
+    assert!(said(waiting).ends_with(&format!("--provider-id={PROVIDER}")), "{}", said(waiting));
+    assert!(said(tags).ends_with("--model=siglip"), "{}", said(tags));
+}
+
+const PROVIDER: &str = "6f46a1d8-6e2b-4ecf-8b46-9ec2e6a37f09";
+
+/// The number of the printed job.
+fn triggers_and_jobs(office: &Office) -> i64 {
     let job = body(include_str!("bodies/job.json"));
     let (status, made) = office.post(&office.admin, "/jobs", &job);
     assert_eq!((status, &made["status"]), (201, &json!("queued")), "{made}");
@@ -105,7 +142,7 @@ fn the_printed_bodies_work(house: House) {
     let (status, refused) = office.post(&office.admin, "/jobs/triggers", &nightly);
     assert_eq!(status, 422, "{refused}");
     assert!(refused.to_string().contains("provider_id"), "{refused}");
-    nightly["payload_template"]["provider_id"] = json!("6f46a1d8-6e2b-4ecf-8b46-9ec2e6a37f09");
+    nightly["payload_template"]["provider_id"] = json!(PROVIDER);
     let (status, trigger) = office.post(&office.admin, "/jobs/triggers", &nightly);
     assert_eq!((status, &trigger["timezone"]), (201, &json!("America/New_York")), "{trigger}");
     assert_eq!(office.get(&office.admin, "/jobs/triggers").1["triggers"].as_array().unwrap().len(), 2);
@@ -114,6 +151,7 @@ fn the_printed_bodies_work(house: House) {
         office.ask(&office.admin, "PATCH", &path, Some(&json!({"is_enabled": false})), None);
     assert_eq!((status, &changed["is_enabled"]), (200, &json!(false)));
     assert!(matches!(office.ask(&office.admin, "DELETE", &path, None, None).0, 200 | 204));
+    made["number"].as_i64().unwrap()
 }
 
 /// Objects that have at least these fields.

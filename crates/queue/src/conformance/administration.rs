@@ -2,7 +2,7 @@
 
 use super::bench::{Bench, definition};
 use crate::{
-    administration::{DatabaseFacts, DefinitionChange},
+    administration::{DatabaseFacts, DefinitionChange, Difference},
     domains::DomainReach,
     params::NewDefinition,
     scope::Scope,
@@ -54,6 +54,7 @@ pub async fn a_change_leaves_the_rest(b: Bench) {
         arg_schema: Some(json!({"type": "object", "maxProperties": 1})),
         limits: Some(limits.clone()),
         is_active: Some(false),
+        queue: Some("low".into()),
         ..DefinitionChange::default()
     };
     let changed = b.store.update_definition(&b.ann(), b.definition.id, change).await.unwrap();
@@ -62,10 +63,28 @@ pub async fn a_change_leaves_the_rest(b: Bench) {
         arg_schema: json!({"type": "object", "maxProperties": 1}),
         limits,
         is_active: false,
+        queue: "low".into(),
         ..b.definition.clone()
     };
     assert_eq!(changed, expected);
     assert_eq!(b.store.definition(b.definition.id).await.unwrap(), Some(expected));
+}
+
+pub async fn what_a_file_says_otherwise_is_found_and_applied(b: Bench) {
+    let made = b.store.create_definition(&b.ann(), definition("export"), true).await.unwrap();
+    assert_eq!(
+        Difference::between(&made, &definition("export")),
+        None,
+        "what was written comes back the same"
+    );
+    let limits = DefinitionLimits { max_in_flight: Some(7), ..DefinitionLimits::default() };
+    let wanted = NewDefinition { timeout_seconds: 5, queue: "low".into(), limits, ..definition("export") };
+    let difference = Difference::between(&made, &wanted).unwrap();
+    let names: Vec<_> = difference.fields.iter().map(|(field, ..)| *field).collect();
+    assert_eq!(names, ["queue", "timeout_seconds", "limits"]);
+    let changed = b.store.update_definition(&b.ann(), difference.id, difference.change).await.unwrap();
+    assert_eq!(Difference::between(&changed, &wanted), None);
+    assert_eq!(b.store.definition(made.id).await.unwrap(), Some(changed));
 }
 
 pub async fn an_unknown_definition_cannot_be_changed(b: Bench) {

@@ -6,6 +6,7 @@ use crate::{
     engine::{Engine, EngineConfig},
     params::{ClaimedJob, Lease},
     scope::Scope,
+    signing::SigningKey,
     transition::Ending,
     upkeep::{BulkAction, BulkRequest},
 };
@@ -13,6 +14,7 @@ use leasehold_types::{
     AttachmentId, JobFilter, JobRef, LeaseId, WorkerId,
     view::{AttachmentView, BulkState},
 };
+use std::time::{Duration, Instant};
 use uuid::Uuid;
 
 impl Bench {
@@ -149,13 +151,6 @@ pub async fn pruning_a_job_removes_its_files(b: Bench) {
     assert_eq!(b.store.attachment(&Scope::system("test"), kept.id).await.unwrap(), None);
 }
 
-pub async fn a_setting_that_is_ensured_is_made_once(b: Bench) {
-    assert_eq!(b.store.ensure_setting("key", "first").await.unwrap(), "first");
-    assert_eq!(b.store.ensure_setting("key", "second").await.unwrap(), "first");
-    let both = tokio::join!(b.store.ensure_setting("other", "x"), b.store.ensure_setting("other", "y"));
-    assert_eq!(both.0.unwrap(), both.1.unwrap());
-}
-
 pub async fn a_link_made_by_one_process_is_followed_in_another(b: Bench) {
     let job = b.running().await;
     let engine = || Engine::new(b.store.clone(), b.clock.clone(), EngineConfig::default());
@@ -173,6 +168,55 @@ pub async fn a_link_made_by_one_process_is_followed_in_another(b: Bench) {
         there.follow_link(linked.file.id, expires, signature).await.unwrap_err().code.as_str(),
         "FORBIDDEN"
     );
+}
+
+pub async fn the_first_signing_key_is_made_once(b: Bench) {
+    assert_eq!(b.store.signing_keys().await.unwrap(), []);
+    let both = tokio::join!(b.store.ensure_signing_key("x"), b.store.ensure_signing_key("y"));
+    let first = both.0.unwrap();
+    assert_eq!(first, both.1.unwrap());
+    assert_eq!((first.len(), first[0].created_at), (1, NOW));
+    assert_eq!(b.store.ensure_signing_key("z").await.unwrap(), first);
+}
+
+pub async fn a_signing_key_is_replaced_and_the_one_before_it_kept(b: Bench) {
+    let secrets = |keys: Vec<SigningKey>| keys.into_iter().map(|key| key.secret).collect::<Vec<_>>();
+    b.store.ensure_signing_key("first").await.unwrap();
+    b.wait(60);
+    let keys = b.store.rotate_signing_key(&b.ann(), "second", true).await.unwrap();
+    assert_eq!(keys[0].created_at, NOW.plus_secs(60));
+    assert_eq!(secrets(keys), ["second", "first"]);
+    b.store.rotate_signing_key(&b.ann(), "third", true).await.unwrap();
+    assert_eq!(secrets(b.store.signing_keys().await.unwrap()), ["third", "second"]);
+    b.store.rotate_signing_key(&b.ann(), "fourth", false).await.unwrap();
+    assert_eq!(secrets(b.store.signing_keys().await.unwrap()), ["fourth"]);
+}
+
+/// The other process has remembered the old key when the new one is made.
+pub async fn links_survive_a_new_signing_key_in_every_process(b: Bench) {
+    let job = b.running().await;
+    let engine = || Engine::new(b.store.clone(), b.clock.clone(), EngineConfig::default());
+    let (here, there) = (engine(), engine());
+    here.attach(&job.lease, text("a.txt", b"hello")).await.unwrap();
+    let link = async || {
+        let linked = here.attachments(&b.ann(), JobRef::Number(job.lease.number)).await.unwrap().remove(0);
+        let (_, query) = linked.path.split_once("?expires=").unwrap();
+        let (expires, signature) = query.split_once("&signature=").unwrap();
+        (linked.file.id, expires.parse::<i64>().unwrap(), signature.to_owned())
+    };
+    let old = link().await;
+    there.follow_link(old.0, old.1, &old.2).await.unwrap();
+    here.rotate_signing_key(&Scope::system("test"), true).await.unwrap();
+    let new = link().await;
+    assert_ne!(old.2, new.2, "the new key signs");
+    let until = Instant::now() + Duration::from_secs(20);
+    while there.follow_link(new.0, new.1, &new.2).await.is_err() {
+        assert!(Instant::now() < until, "the other process never noticed the new key");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    there.follow_link(old.0, old.1, &old.2).await.unwrap();
+    here.rotate_signing_key(&Scope::system("test"), false).await.unwrap();
+    assert!(here.follow_link(new.0, new.1, &new.2).await.is_err(), "the old ones were revoked");
 }
 
 pub async fn a_file_that_is_too_large_is_refused(b: Bench) {

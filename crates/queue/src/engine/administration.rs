@@ -2,9 +2,9 @@
 
 use super::Engine;
 use crate::{
-    administration::{ArchivedJob, DefinitionChange},
+    administration::{ArchivedJob, DefinitionChange, Difference},
     arg_schema,
-    params::NewDefinition,
+    params::{COMMAND, NewDefinition, REMOTE},
     scope::{Permission, Scope},
 };
 use leasehold_types::{
@@ -12,8 +12,6 @@ use leasehold_types::{
     view::{Definition, RetryPolicy},
 };
 
-/// Kinds of jobs that can be made by hand. Commands and what is built in bring their own.
-const BY_HAND: &str = "remote";
 const LONGEST_TIMEOUT: i32 = 31_536_000;
 const MOST_ATTEMPTS: i32 = 100;
 
@@ -30,7 +28,7 @@ impl Engine {
         self.config.domains.confine(scope)
     }
 
-    /// A new kind of job, run by workers over HTTP.
+    /// A new kind of job: run by workers over HTTP, or the policy of a command that workers know by its key.
     pub async fn create_definition(
         &self,
         scope: &Scope,
@@ -78,6 +76,13 @@ impl Engine {
         let found = self.store.archived_job(scope, job).await?;
         found.ok_or_else(|| Problem::not_found("An archived copy of this job"))
     }
+
+    /// What the file of commands says otherwise than the definitions that are in effect.
+    pub async fn differences(&self, wanted: &[NewDefinition]) -> Result<Vec<Difference>, Problem> {
+        let known = self.store.definitions().await?;
+        let of = |new: &NewDefinition| known.iter().find(|known| known.key == new.key);
+        Ok(wanted.iter().filter_map(|new| Difference::between(of(new)?, new)).collect())
+    }
 }
 
 fn check_new(new: &NewDefinition) -> Result<(), Problem> {
@@ -90,12 +95,15 @@ fn check_new(new: &NewDefinition) -> Result<(), Problem> {
             return Err(Problem::invalid(field, message));
         }
     }
-    if new.executor != BY_HAND {
-        let message = format!(
-            "Only “{BY_HAND}” can be made by hand, not “{}”: commands come from commands.toml.",
-            new.executor
-        );
-        return Err(Problem::invalid("executor", message));
+    match new.executor.as_str() {
+        REMOTE => {}
+        // Workers find the program by the key.
+        COMMAND if new.job_type == new.key => {}
+        COMMAND => return Err(Problem::invalid("job_type", "A command's job type is its key.")),
+        other => {
+            let message = format!("It must be “{COMMAND}” or “{REMOTE}”, not “{other}”.");
+            return Err(Problem::invalid("executor", message));
+        }
     }
     check_description(&new.description)?;
     check_numbers(Some(new.timeout_seconds), Some(new.max_attempts))?;

@@ -5,16 +5,22 @@ use crate::{
     attachments::{Attachment, NewAttachment},
     params::Lease,
     scope::{Permission, Scope},
-    signing::{Signer, fresh_secret},
+    signing::{Signer, SigningKey, fresh_secret},
     store::StoreResult,
 };
 use leasehold_types::{
-    AttachmentId, JobRef, Problem,
+    AttachmentId, JobRef, Problem, ProblemCode,
     view::{AttachmentView, LinkedAttachment},
 };
+use std::{
+    sync::{Arc, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
 
-/// The installation's secret for links, made by whoever needs it first.
-const SECRET: &str = "attachment_secret";
+/// How long the keys that sign links are remembered; a new one is used everywhere after that.
+const KEYS_FRESH: Duration = Duration::from_secs(5);
+/// A link nobody knows may be signed with a key that is younger than what is remembered. Looked up so often at most.
+const KEYS_RECENT: Duration = Duration::from_millis(250);
 
 impl Engine {
     /// Keeps a file with a running job. What is wrong with the file is said before anything is written.
@@ -35,7 +41,7 @@ impl Engine {
 
     /// A link to the file that works for `JOBS_ATTACHMENT_URL_TTL_SECONDS`.
     pub async fn link(&self, file: AttachmentView) -> Result<LinkedAttachment, Problem> {
-        let signer = self.signer().await?;
+        let signer = self.signer(KEYS_FRESH).await?;
         let (path, expires_at) = signer.path(file.id, self.now(), self.config.attachment_url_ttl);
         Ok(LinkedAttachment { file, path, expires_at })
     }
@@ -47,15 +53,40 @@ impl Engine {
         expires: i64,
         signature: &str,
     ) -> Result<Attachment, Problem> {
-        self.signer().await?.check(id, expires, signature, self.now())?;
+        if self.signer(KEYS_FRESH).await?.check(id, expires, signature, self.now()).is_err() {
+            self.signer(KEYS_RECENT).await?.check(id, expires, signature, self.now())?;
+        }
         let found = self.store.attachment(&Scope::system("signed link"), id).await?;
         found.ok_or_else(|| Problem::not_found("This file"))
     }
 
-    async fn signer(&self) -> Result<&Signer, Problem> {
-        let read = async || -> Result<Signer, Problem> {
-            Ok(Signer::new(&self.store.ensure_setting(SECRET, &fresh_secret()?).await?))
-        };
-        self.signer.get_or_try_init(read).await
+    /// A new key signs from now on. Links of the one before it work until they expire, or not at all.
+    pub async fn rotate_signing_key(
+        &self,
+        scope: &Scope,
+        keep_previous: bool,
+    ) -> Result<Vec<SigningKey>, Problem> {
+        scope.require(Permission::Govern)?;
+        let keys = self.store.rotate_signing_key(scope, &fresh_secret()?, keep_previous).await?;
+        *self.remembered_signer() = None;
+        Ok(keys)
+    }
+
+    async fn signer(&self, fresh: Duration) -> Result<Arc<Signer>, Problem> {
+        if let Some((since, signer)) = self.remembered_signer().as_ref()
+            && since.elapsed() < fresh
+        {
+            return Ok(signer.clone());
+        }
+        let keys = self.store.ensure_signing_key(&fresh_secret()?).await?;
+        let signer = Signer::new(&keys, self.config.attachment_url_ttl)
+            .ok_or_else(|| Problem::new(ProblemCode::Internal, "There is no key that signs links."))?;
+        let signer = Arc::new(signer);
+        *self.remembered_signer() = Some((Instant::now(), signer.clone()));
+        Ok(signer)
+    }
+
+    fn remembered_signer(&self) -> MutexGuard<'_, Option<(Instant, Arc<Signer>)>> {
+        self.signer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -75,6 +75,9 @@ impl Engine {
     pub async fn diagnosis(&self, scope: &Scope, job: JobRef) -> Result<Diagnosis, Problem> {
         scope.require(Permission::View)?;
         let facts = self.store.diagnosis(scope, job, &self.quotas).await?;
-        facts.map(|facts| diagnosis::explain(&facts)).ok_or_else(|| Problem::not_found("This job"))
+        let facts = facts.ok_or_else(|| Problem::not_found("This job"))?;
+        let definitions = self.definitions().await?;
+        let of = definitions.values().find(|d| d.domain == facts.domain && d.job_type == facts.job_type);
+        Ok(diagnosis::explain(&facts, of.map(|definition| definition.executor.as_str())))
     }
 }

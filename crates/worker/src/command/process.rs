@@ -6,7 +6,7 @@
 use super::prepare::Call;
 use crate::{
     executor::Ctx,
-    guard::{ASK_KILL, ASK_TERMINATE},
+    guard::{self, ASK_KILL, ASK_TERMINATE, Limit, Limits, strays},
 };
 use nix::{
     sys::signal::{Signal, killpg},
@@ -27,6 +27,8 @@ use tokio::{
 pub enum Exit {
     Code(i32),
     Signal(i32),
+    /// The guardian killed it for a limit it broke.
+    OverLimit(Limit),
     /// It never ran, and why.
     Refused(String),
     /// The guardian died before it could say.
@@ -39,6 +41,7 @@ impl Exit {
         match self {
             Self::Code(code) => Some(*code),
             Self::Signal(signal) => Some(128 + signal),
+            Self::OverLimit(_) => Some(128 + Signal::SIGKILL as i32),
             Self::Refused(_) | Self::Unknown => None,
         }
     }
@@ -50,14 +53,16 @@ pub struct Guarded {
     ask: OwnedWriteHalf,
     pid: Option<i32>,
     exit: Option<Exit>,
+    broken: Option<Limit>,
 }
 
 /// Starts the guardian, which starts the program.
-pub fn start(call: &Call, guard_program: &Path) -> std::io::Result<Guarded> {
+pub fn start(call: &Call, limits: &Limits, guard_program: &Path) -> std::io::Result<Guarded> {
     let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
     ours.set_nonblocking(true)?;
-    let child = Command::new(guard_program)
-        .args(["guard", "--"])
+    let mut command = Command::new(guard_program);
+    command
+        .args(guard::words(limits))
         .arg(&call.program)
         .args(&call.args)
         .env_clear()
@@ -67,10 +72,12 @@ pub fn start(call: &Call, guard_program: &Path) -> std::io::Result<Guarded> {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         // Ctrl-C at the worker's terminal is for the worker alone; it decides what becomes of its commands.
-        .process_group(0)
-        .spawn()?;
+        .process_group(0);
+    let child = strays::spawn(&mut command)?;
+    // With it goes this process's copy of the guardian's end of the socket.
+    drop(command);
     let (said, ask) = UnixStream::from_std(ours)?.into_split();
-    Ok(Guarded { child, said: BufReader::new(said).lines(), ask, pid: None, exit: None })
+    Ok(Guarded { child, said: BufReader::new(said).lines(), ask, pid: None, exit: None, broken: None })
 }
 
 impl Guarded {
@@ -90,6 +97,10 @@ impl Guarded {
             self.hear(line.as_deref(), ctx);
         }
         let _ = self.child.wait().await;
+        if self.exit == Some(Exit::Unknown) {
+            // Only now has the kernel handed over what the guardian had adopted.
+            let _ = tokio::task::spawn_blocking(strays::sweep).await;
+        }
         self.exit.clone().unwrap_or(Exit::Unknown)
     }
 
@@ -105,8 +116,11 @@ impl Guarded {
                 self.pid = Some(pid);
                 ctx.pid(pid);
             }
-            ("exit", Ok(code)) => self.exit = Some(Exit::Code(code)),
-            ("signal", Ok(signal)) => self.exit = Some(Exit::Signal(signal)),
+            ("limit", _) => self.broken = rest.parse().ok(),
+            ("exit", Ok(code)) => self.exit = Some(self.broken.map_or(Exit::Code(code), Exit::OverLimit)),
+            ("signal", Ok(signal)) => {
+                self.exit = Some(self.broken.map_or(Exit::Signal(signal), Exit::OverLimit))
+            }
             ("refused", _) => self.exit = Some(Exit::Refused(rest.to_owned())),
             _ => tracing::warn!(line, "the guardian said something unknown"),
         }
@@ -129,7 +143,10 @@ impl Guarded {
 
     /// The guardian itself was killed: do its last duty, as far as it can be done from here.
     fn kill_without_guardian(&self) {
-        if let Some(pid) = self.pid.filter(|_| !matches!(self.exit, Some(Exit::Code(_) | Exit::Signal(_)))) {
+        if let Some(pid) = self
+            .pid
+            .filter(|_| !matches!(self.exit, Some(Exit::Code(_) | Exit::Signal(_) | Exit::OverLimit(_))))
+        {
             let _ = killpg(Pid::from_raw(pid), Signal::SIGKILL);
         }
     }

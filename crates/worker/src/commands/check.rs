@@ -3,8 +3,10 @@
 use super::{
     Argument, CommandSpec, Program,
     file::{Arg, Entry, Env, Retry},
+    resources,
     template::Template,
 };
+use crate::guard::Limits;
 use leasehold_queue::payload;
 use leasehold_types::{DefinitionLimits, ErrorClass, Problem, stage, view::RetryPolicy};
 use serde_json::{Value, json};
@@ -19,11 +21,11 @@ pub struct Wrong {
     pub message: String,
 }
 
-fn wrong(field: impl Into<String>, message: impl Into<String>) -> Wrong {
+pub fn wrong(field: impl Into<String>, message: impl Into<String>) -> Wrong {
     Wrong { field: field.into(), message: message.into() }
 }
 
-pub fn command(key: &str, table: toml::Table) -> Result<CommandSpec, Wrong> {
+pub fn command(key: &str, table: toml::Table, defaults: Limits) -> Result<CommandSpec, Wrong> {
     let entry: Entry = table.try_into().map_err(|e: toml::de::Error| {
         let message = e.message().to_owned();
         // The reader names an unknown or missing setting in backquotes.
@@ -35,6 +37,11 @@ pub fn command(key: &str, table: toml::Table) -> Result<CommandSpec, Wrong> {
     check_name("queue", &entry.queue)?;
     check_numbers(&entry)?;
     stage::check(&entry.stages).map_err(|m| wrong("stages", m))?;
+    let resources = Limits {
+        user: resources::user(entry.user.as_deref())?,
+        new_privileges: entry.allow_new_privileges,
+        ..entry.resources().over(defaults)?
+    };
     let spec = CommandSpec {
         key: key.to_owned(),
         description: entry.description,
@@ -51,6 +58,7 @@ pub fn command(key: &str, table: toml::Table) -> Result<CommandSpec, Wrong> {
         retry: retry(entry.retry)?,
         stages: entry.stages,
         limits: limits(entry.limits)?,
+        resources,
         schema: schema(entry.schema)?,
     };
     check_mapping(&spec)?;

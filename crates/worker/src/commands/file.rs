@@ -1,5 +1,6 @@
 //! `commands.toml` as it is written. Unknown words are errors: a misspelt setting must not be silently ignored.
 
+use super::resources::{Amount, Defaults};
 use leasehold_types::{
     DefinitionLimits, Stage,
     view::{Jitter, RetryPolicy},
@@ -10,6 +11,8 @@ use std::collections::BTreeMap;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct File {
+    #[serde(default)]
+    pub defaults: Defaults,
     #[serde(default)]
     pub commands: BTreeMap<String, toml::Table>,
 }
@@ -41,8 +44,29 @@ pub struct Entry {
     pub stages: Vec<Stage>,
     #[serde(default)]
     pub limits: DefinitionLimits,
+    pub memory: Option<Amount>,
+    pub cpu_seconds: Option<Amount>,
+    pub open_files: Option<Amount>,
+    pub processes: Option<Amount>,
+    pub file_size: Option<Amount>,
+    /// Whom it runs as.
+    pub user: Option<String>,
+    #[serde(default)]
+    pub allow_new_privileges: bool,
     #[serde(default)]
     pub schema: Option<toml::Table>,
+}
+
+impl Entry {
+    pub fn resources(&self) -> Defaults {
+        Defaults {
+            memory: self.memory.clone(),
+            cpu_seconds: self.cpu_seconds.clone(),
+            open_files: self.open_files.clone(),
+            processes: self.processes.clone(),
+            file_size: self.file_size.clone(),
+        }
+    }
 }
 
 #[derive(Deserialize)]

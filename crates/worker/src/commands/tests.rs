@@ -72,12 +72,29 @@ fn every_mistake_names_file_command_and_field() {
         (IMPORT.replace("program = \"/usr/bin/import\"", ""), "program"),
         (format!("{IMPORT}[commands.import.limits]\nmax_in_flight = 0"), "limits.max_in_flight"),
         (format!("{IMPORT}[commands.import.limits]\nmax_flights = 1"), "max_flights"),
+        (IMPORT.replace("timeout_seconds = 30", "memory = \"much\""), "memory"),
+        (IMPORT.replace("timeout_seconds = 30", "processes = \"512MB\""), "processes"),
+        (IMPORT.replace("timeout_seconds = 30", "file_size = 0"), "file_size"),
+        (IMPORT.replace("timeout_seconds = 30", "user = \"nobody-of-this-name\""), "user"),
     ];
     for (text, field) in cases {
         let error = parse(&text).unwrap_err().to_string();
         let expected = format!("commands.toml: command “import”, {field}: ");
         assert!(error.starts_with(&expected), "{error} should start with {expected}");
     }
+}
+
+#[test]
+fn what_a_command_may_use_comes_from_itself_or_the_defaults() {
+    let used = |text: &str| parse(text).map(|book| book.get("import").unwrap().resources);
+    assert_eq!(used(IMPORT).unwrap(), Limits { processes: Some(512), ..Limits::default() });
+    let own = IMPORT.replace("timeout_seconds = 30", "memory = \"2GB\"\nprocesses = \"unlimited\"");
+    let defaults = "[defaults]\nmemory = \"512MB\"\ncpu_seconds = 60\nprocesses = 8\n";
+    let expected = Limits { memory: Some(2 << 30), cpu_seconds: Some(60), ..Limits::default() };
+    assert_eq!(used(&format!("{defaults}{own}")).unwrap(), expected);
+    let error = used(&format!("[defaults]\nmemory = \"-1\"\n{IMPORT}")).unwrap_err().to_string();
+    assert!(error.starts_with("commands.toml: [defaults], memory: "), "{error}");
+    assert!(parse("[defaults]\nmemry = 1").is_err(), "a misspelt limit is no limit");
 }
 
 #[test]

@@ -5,6 +5,7 @@
 //! can not lead out of that folder: what a payload says must never open another file of the machine.
 
 use super::{Heard, Provider};
+use crate::guard::{self, Limits, strays};
 use async_trait::async_trait;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use leasehold_queue::units::{UnitError, UnitOutcome};
@@ -107,8 +108,9 @@ impl Tesseract {
         let (ours, theirs) = UnixStream::pair().map_err(|error| cannot("start a guardian", error))?;
         let theirs = theirs.into_std().map_err(|error| cannot("start a guardian", error))?;
         theirs.set_nonblocking(false).map_err(|error| cannot("start a guardian", error))?;
-        let mut child = Command::new(&self.guard_program)
-            .args(["guard", "--"])
+        let mut command = Command::new(&self.guard_program);
+        command
+            .args(guard::words(&Limits::default()))
             .arg(&self.program)
             .arg(page)
             .args(["stdout", "-l", &self.languages])
@@ -119,9 +121,9 @@ impl Tesseract {
             .stdin(Stdio::from(OwnedFd::from(theirs)))
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            .process_group(0)
-            .spawn()
-            .map_err(|error| cannot("start a guardian", error))?;
+            .process_group(0);
+        let mut child = strays::spawn(&mut command).map_err(|error| cannot("start a guardian", error))?;
+        drop(command);
         let (text, complaints) = tokio::join!(all_of(child.stdout.take()), all_of(child.stderr.take()));
         let mut said = String::new();
         let _ = ours.take(LONGEST_TEXT).read_to_string(&mut said).await;

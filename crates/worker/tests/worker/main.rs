@@ -6,6 +6,7 @@ mod composite;
 mod decks;
 mod hostile;
 mod house;
+mod limits;
 mod log_fields;
 mod providers;
 mod running;

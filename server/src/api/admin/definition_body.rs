@@ -1,7 +1,10 @@
 //! A kind of job as the API reads and writes it.
 
 use crate::api::words::{Anything, StageShape};
-use leasehold_queue::{administration::DefinitionChange, params::NewDefinition};
+use leasehold_queue::{
+    administration::DefinitionChange,
+    params::{COMMAND, NewDefinition, REMOTE},
+};
 use leasehold_types::{
     DefinitionId, DefinitionLimits, Problem, Stage,
     view::{Definition as View, Jitter, RetryPolicy},
@@ -9,6 +12,9 @@ use leasehold_types::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use utoipa::ToSchema;
+
+/// The domain of commands unless something else is said.
+const COMMANDS: &str = "commands";
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -19,13 +25,14 @@ pub struct New {
     key: String,
     #[serde(default)]
     description: String,
-    /// `remote` unless something else is said.
+    /// `commands`, or `remote` with that executor, unless something else is said.
     domain: Option<String>,
     /// The key unless something else is said.
     job_type: Option<String>,
     /// `default` unless something else is said.
     queue: Option<String>,
-    /// Only `remote` can be made by hand: commands and what is built in bring their own.
+    /// `command`: a program of some worker's `commands.toml`, under this key. `remote`: workers over HTTP run it. Left
+    /// out, it is `remote` when another domain than `commands` is named, else `command`. What is built in brings its own.
     executor: Option<String>,
     /// The JSON Schema of its payload; without one any object is taken.
     #[schema(value_type = Option<Anything>)]
@@ -48,13 +55,18 @@ impl New {
     /// The definition, and whether it is on.
     pub fn parts(self) -> Result<(NewDefinition, bool), Problem> {
         check_text(self.arg_schema.as_ref(), self.retry.as_ref(), &self.stages)?;
+        let executor = self.executor.unwrap_or_else(|| {
+            let of_commands = self.domain.as_deref().is_none_or(|domain| domain == COMMANDS);
+            if of_commands { COMMAND.to_owned() } else { REMOTE.to_owned() }
+        });
+        let domain = if executor == COMMAND { COMMANDS } else { REMOTE };
         let definition = NewDefinition {
             job_type: self.job_type.unwrap_or_else(|| self.key.clone()),
             key: self.key,
             description: self.description,
-            domain: self.domain.unwrap_or_else(|| "remote".to_owned()),
+            domain: self.domain.unwrap_or_else(|| domain.to_owned()),
             queue: self.queue.unwrap_or_else(|| "default".to_owned()),
-            executor: self.executor.unwrap_or_else(|| "remote".to_owned()),
+            executor,
             arg_schema: self.arg_schema.unwrap_or_else(|| json!({"type": "object"})),
             timeout_seconds: self.timeout_seconds.unwrap_or(3_600),
             max_attempts: self.max_attempts.unwrap_or(3),
@@ -127,6 +139,7 @@ impl TryFrom<Change> for DefinitionChange {
             stages: change.stages,
             limits: change.limits,
             is_active: change.is_active,
+            queue: None,
         })
     }
 }

@@ -22,7 +22,8 @@ pub async fn list(State(api): State<Api>, Entered(scope): Entered) -> Answer<Def
 
 /// Make a kind of job
 ///
-/// Workers over HTTP run it. The schema of its payload is checked now: JSON Schema 2020-12, without references to
+/// Workers over HTTP run it, or those whose `commands.toml` has a command of this key: the program itself is never part of
+/// a definition. The schema of its payload is checked now: JSON Schema 2020-12, without references to
 /// other documents.
 #[utoipa::path(
     post, path = "/admin/jobs/definitions", tag = "admin", request_body = New,

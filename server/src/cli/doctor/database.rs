@@ -6,6 +6,7 @@ use leasehold_queue::{
     Store,
     administration::{DatabaseFacts, Examination},
 };
+use leasehold_store_sqlite::files::{self, Exposed};
 use nix::sys::statvfs::statvfs;
 use std::{path::Path, sync::Arc};
 
@@ -18,7 +19,7 @@ const OLDEST_POSTGRES: i64 = 140_000;
 const MUCH_SKEW: f64 = 5.0;
 
 /// The file of an SQLite address.
-fn file_of(config: &Config) -> Option<&str> {
+pub fn file_of(config: &Config) -> Option<&str> {
     let path = config.db_url.strip_prefix("sqlite:")?.trim_start_matches("//");
     Some(path.split('?').next().unwrap_or(path))
 }
@@ -83,7 +84,9 @@ fn sqlite(facts: &DatabaseFacts) -> Vec<Finding> {
     } else {
         Finding::error("file", format!("The database file is damaged: {sound}."), "Restore it from a backup.")
     };
-    vec![settings, whole, writable(Path::new(file)), space(Path::new(file))]
+    let mut found = vec![settings, whole, writable(Path::new(file)), space(Path::new(file))];
+    found.extend(exposed(Path::new(file)));
+    found
 }
 
 /// The log and its index are made beside the file.
@@ -98,6 +101,22 @@ fn writable(file: &Path) -> Finding {
             "Give the file and its folder to the user that runs the server.",
         ),
     }
+}
+
+/// Payloads, results and the key that signs links are in these files.
+fn exposed(file: &Path) -> Vec<Finding> {
+    let exposed = files::exposed(file);
+    if exposed.is_empty() {
+        return vec![Finding::ok("privacy", "The database file and its folder are for their owner alone.")];
+    }
+    let finding = |found: &Exposed| {
+        let says =
+            format!("{} has mode {:o}: others on this machine may use it.", found.path.display(), found.mode);
+        let mend =
+            format!("Run `chmod {:o} {}`, or `leasehold doctor --fix`.", found.wanted, found.path.display());
+        Finding::warning("privacy", says, mend)
+    };
+    exposed.iter().map(finding).collect()
 }
 
 fn space(file: &Path) -> Finding {
@@ -161,7 +180,7 @@ fn counters(examined: &Examination) -> Finding {
         wrong => Finding::warning(
             "counters",
             format!("{wrong} counters differ from a recount."),
-            "The server corrects them by itself; if this stays, look into its log.",
+            "Run `leasehold doctor --fix`; it counts the jobs anew.",
         ),
     }
 }

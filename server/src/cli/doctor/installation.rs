@@ -1,24 +1,30 @@
 //! What is in the database: somebody who may sign in, workers that live, queues that flow.
 
 use super::finding::Finding;
-use leasehold_queue::{Store, StoreResult};
+use crate::{cli::running, config::Config};
+use leasehold_queue::{Store, StoreResult, administration::Difference, params::NewDefinition};
 use leasehold_types::view::{Definition, WorkerView};
 use std::sync::Arc;
 
-pub async fn look(store: &Arc<dyn Store>) -> Vec<Finding> {
-    match gather(store).await {
+/// 128 bits in hex.
+const SHORTEST_SECRET: usize = 32;
+
+pub async fn look(config: &Config, store: &Arc<dyn Store>) -> Vec<Finding> {
+    match gather(config, store).await {
         Ok(found) => found,
         Err(error) => vec![super::database::unreachable(&error.to_string())],
     }
 }
 
-async fn gather(store: &Arc<dyn Store>) -> StoreResult<Vec<Finding>> {
+async fn gather(config: &Config, store: &Arc<dyn Store>) -> StoreResult<Vec<Finding>> {
     let mut found = vec![people(store).await?, signing(store).await?];
     let workers = store.workers().await?;
     found.push(alive(&workers));
     found.extend(stale(&workers));
     found.push(queues(store).await?);
-    found.push(served(&store.definitions().await?, &workers));
+    let definitions = store.definitions().await?;
+    found.push(served(&definitions, &workers));
+    found.extend(differing(config, &definitions));
     Ok(found)
 }
 
@@ -37,15 +43,33 @@ async fn people(store: &Arc<dyn Store>) -> StoreResult<Finding> {
 
 /// Made at its first use, so its absence is no fault.
 async fn signing(store: &Arc<dyn Store>) -> StoreResult<Finding> {
-    let says = match store.setting("attachment_secret").await? {
-        Some((secret, _)) if secret.len() >= 32 => "The key that signs links is there.",
-        Some(_) => {
-            let fix = "Remove the row `attachment_secret` from the settings; links made before stop working.";
-            return Ok(Finding::error("signing", "The key that signs links is too short.", fix));
-        }
-        None => "The key that signs links is made at its first use.",
+    let keys = store.signing_keys().await?;
+    if keys.iter().any(|key| key.secret.len() < SHORTEST_SECRET) {
+        let fix = "Run `leasehold signing rotate --revoke-old`; links made before stop working.";
+        return Ok(Finding::error("signing", "A key that signs links is too short.", fix));
+    }
+    let says = match keys.first() {
+        Some(newest) => format!("The key that signs links is from {}.", newest.created_at),
+        None => "The key that signs links is made at its first use.".to_owned(),
     };
     Ok(Finding::ok("signing", says))
+}
+
+/// What stands in `commands.toml` is only the first value of a definition.
+fn differing(config: &Config, definitions: &[Definition]) -> Vec<Finding> {
+    // A file that cannot be read is a finding of its own.
+    let Ok(book) = running::command_book(config) else { return Vec::new() };
+    let of = |new: &NewDefinition| definitions.iter().find(|known| known.key == new.key);
+    let wanted = book.definitions();
+    let differences = wanted.iter().filter_map(|new| Difference::between(of(new)?, new));
+    let finding = |difference: Difference| {
+        let says = format!(
+            "commands.toml says otherwise than “{}”, which is in effect: {difference}.",
+            difference.key
+        );
+        Finding::warning("definitions", says, "`leasehold definition sync` applies the file's values.")
+    };
+    differences.map(finding).collect()
 }
 
 fn alive(workers: &[WorkerView]) -> Finding {

@@ -2,8 +2,6 @@
 
 use super::finding::Finding;
 use crate::{cli::running, config::Config};
-use leasehold_worker::commands::Program;
-use std::{os::unix::fs::PermissionsExt, path::Path};
 
 pub async fn look(config: &Config) -> Vec<Finding> {
     vec![commands(config), providers(config), port(config).await]
@@ -17,30 +15,13 @@ fn commands(config: &Config) -> Finding {
             return Finding::error("commands", problem.detail, fix);
         }
     };
-    let missing: Vec<_> = book
-        .iter()
-        .filter_map(|command| match &command.program {
-            Program::At(path) if !is_program(path) => Some(format!("{} ({})", command.key, path.display())),
-            _ => None,
-        })
-        .collect();
-    if missing.is_empty() {
+    let obstacles = book.obstacles();
+    if obstacles.is_empty() {
         return Finding::ok("commands", format!("{} commands, all programs present.", book.iter().count()));
     }
-    let says = format!("Programs that are missing or cannot be run: {}.", missing.join(", "));
-    Finding::error("commands", says, "Install them, or correct `program` in commands.toml.")
-}
-
-fn is_program(path: &Path) -> bool {
-    let on_path = || {
-        let folders = std::env::var_os("PATH").unwrap_or_default();
-        std::env::split_paths(&folders).any(|folder| can_run(&folder.join(path)))
-    };
-    if path.components().count() == 1 { on_path() } else { can_run(path) }
-}
-
-fn can_run(path: &Path) -> bool {
-    path.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+    let each: Vec<_> = obstacles.iter().map(|(key, why)| format!("{key}: {why}")).collect();
+    let mend = "Jobs of these commands fail until then. Do what it says for each of them.";
+    Finding::error("commands", format!("Commands this machine cannot run: {}.", each.join("; ")), mend)
 }
 
 fn providers(config: &Config) -> Finding {

@@ -1,36 +1,50 @@
-//! `leasehold doctor`: what is wrong with an installation, and how to fix it. It looks and changes nothing, works
-//! when the database does not, and ends with 1 when something is an error.
+//! `leasehold doctor`: what is wrong with an installation, and how to fix it. It looks and, unless asked
+//! to `--fix`, changes nothing, works when the database does not, and ends with 1 when something is an error.
 
 mod configuration;
 mod database;
 mod finding;
+mod fix;
 mod installation;
 mod machine;
 
 use super::{Out, failed};
 use crate::{config::Config, store};
 use finding::{Finding, Level, report, text};
-use leasehold_queue::{Clock, Store};
+use leasehold_queue::Store;
 use std::{process::ExitCode, sync::Arc, time::Duration};
 
 /// A database that hangs is as good as down.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-pub fn run(db: Option<String>, out: Out) -> ExitCode {
-    let flags = db.map(|url| ("JOBS_DB_URL", url)).into_iter().collect();
-    let runtime = match tokio::runtime::Runtime::new() {
-        Ok(runtime) => runtime,
-        Err(error) => {
-            out.fail(&failed("start", error));
-            return ExitCode::FAILURE;
-        }
-    };
-    let findings = runtime.block_on(examine(flags));
-    out.say(&text(&findings), &report(&findings));
-    let sick = findings.iter().any(|finding| finding.level == Level::Error);
-    // A pool that still tries to connect must not keep us.
-    runtime.shutdown_background();
-    if sick { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+#[derive(clap::Args)]
+pub struct Doctor {
+    /// Mend what can be mended: file modes, and counters that differ from a recount.
+    #[arg(long)]
+    fix: bool,
+}
+
+impl Doctor {
+    pub fn run(self, db: Option<String>, out: Out) -> ExitCode {
+        let flags: Vec<_> = db.map(|url| ("JOBS_DB_URL", url)).into_iter().collect();
+        let runtime = match tokio::runtime::Runtime::new() {
+            Ok(runtime) => runtime,
+            Err(error) => {
+                out.fail(&failed("start", error));
+                return ExitCode::FAILURE;
+            }
+        };
+        let findings = runtime.block_on(async {
+            let mut done = if self.fix { fix::all(flags.clone()).await } else { Vec::new() };
+            done.extend(examine(flags).await);
+            done
+        });
+        out.say(&text(&findings), &report(&findings));
+        let sick = findings.iter().any(|finding| finding.level == Level::Error);
+        // A pool that still tries to connect must not keep us.
+        runtime.shutdown_background();
+        if sick { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+    }
 }
 
 async fn examine(flags: Vec<(&'static str, String)>) -> Vec<Finding> {
@@ -51,7 +65,7 @@ async fn examine(flags: Vec<(&'static str, String)>) -> Vec<Finding> {
 }
 
 async fn open(config: &Config) -> Result<Arc<dyn Store>, Finding> {
-    store::open(config, Clock::from_env()).await.map_err(|problem| database::unreachable(&problem.detail))
+    store::open(config, config.clock()).await.map_err(|problem| database::unreachable(&problem.detail))
 }
 
 async fn look_inside(config: &Config, store: Arc<dyn Store>) -> Vec<Finding> {
@@ -72,6 +86,6 @@ async fn look_inside(config: &Config, store: Arc<dyn Store>) -> Vec<Finding> {
         }
     }
     found.extend(database::look(&store).await);
-    found.extend(installation::look(&store).await);
+    found.extend(installation::look(config, &store).await);
     found
 }

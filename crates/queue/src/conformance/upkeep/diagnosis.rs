@@ -41,7 +41,7 @@ async fn facts_under(b: &Bench, keeper: &Keeper, number: i64, quotas: &[(&str, i
 /// What stands in the job's way, given that a worker could run it.
 async fn served(b: &Bench, keeper: &Keeper, number: i64) -> Diagnosis {
     beat(b, "able", "commands/*", "import").await;
-    explain(&facts(b, keeper, number).await)
+    explain(&facts(b, keeper, number).await, None)
 }
 
 fn codes(diagnosis: &Diagnosis) -> Vec<&str> {
@@ -100,7 +100,7 @@ pub async fn a_kind_that_is_off_is_named(b: Bench, keeper: Keeper) {
 
 pub async fn a_missing_worker_is_named(b: Bench, keeper: Keeper) {
     let number = b.create(b.job(b.a)).await.number;
-    assert_eq!(codes(&explain(&facts(&b, &keeper, number).await)), ["no_worker"]);
+    assert_eq!(codes(&explain(&facts(&b, &keeper, number).await, None)), ["no_worker"]);
 }
 
 pub async fn a_worker_must_be_live_and_able(b: Bench, keeper: Keeper) {
@@ -206,7 +206,7 @@ pub async fn a_job_that_is_not_waiting_has_no_causes(b: Bench, keeper: Keeper) {
     for number in [completed, running] {
         let facts = facts(&b, &keeper, number).await;
         assert_eq!(facts.ahead, 0);
-        assert!(explain(&facts).causes.is_empty());
+        assert!(explain(&facts, None).causes.is_empty());
     }
 }
 
