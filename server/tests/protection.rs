@@ -26,7 +26,7 @@ fn findings(house: &House, args: &[&str]) -> Vec<(String, String, String)> {
     let found: Value = serde_json::from_slice(&output.stdout).unwrap();
     let text = |finding: &Value, name: &str| finding[name].as_str().unwrap_or_default().to_owned();
     let all = found["findings"].as_array().unwrap().iter();
-    all.map(|f| (text(f, "check"), text(f, "level"), text(f, "says") + " " + &text(f, "mend"))).collect()
+    all.map(|f| (text(f, "check"), text(f, "level"), text(f, "says") + " " + &text(f, "fix"))).collect()
 }
 
 #[test]

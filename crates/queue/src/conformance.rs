@@ -100,6 +100,7 @@ macro_rules! conformance_suite {
                 a_refused_job_does_not_hold_its_keys, gates_of_a_missing_tenant_change_nothing,
                 folding_changes_no_gate;
             door: bad_input_has_a_code_and_changes_nothing, the_checks_come_in_their_order,
+                a_schema_saved_before_there_were_bounds_is_refused_when_it_is_used,
                 allow_lists_of_everywhere_and_of_the_domain_unite, secrets_are_refused_or_never_stored,
                 who_may_not_operate_may_not_enqueue;
             door_limits: a_tenants_limits_are_obeyed_and_lifted,

@@ -35,7 +35,7 @@ pub fn key_is_full(reached: &[Reached]) -> bool {
 
 /// Names every blocking cause of a queued job, the decisive ones first; for other states says why there is none.
 ///
-/// `executor` is the definition's, where it is known: a command that no worker knows is another thing to mend than a worker
+/// `executor` is the definition's, where it is known: a command that no worker knows is another thing to fix than a worker
 /// that is not running.
 pub fn explain(facts: &DiagnosisFacts, executor: Option<&str>) -> Diagnosis {
     let mut causes = Vec::new();

@@ -7,6 +7,7 @@ mod app_events;
 mod attachments;
 mod audit;
 mod callers;
+mod checkers;
 mod claim;
 mod door;
 mod enqueue;
@@ -122,6 +123,7 @@ pub struct Engine {
     config: EngineConfig,
     hub: Hub,
     definitions: Mutex<Remembered>,
+    checkers: checkers::Checkers,
     tenant_limits: limits::Remembered,
     quotas: Arc<Quotas>,
     gate: ClaimGate,
@@ -135,7 +137,20 @@ impl Engine {
         let (hub, gate, definitions) = (Hub::default(), ClaimGate::default(), Mutex::new(None));
         let tenant_limits = limits::Remembered::default();
         let (signer, claimed) = (Mutex::new(None), Default::default());
-        Self { store, clock, config, hub, definitions, tenant_limits, quotas, gate, claimed, signer }
+        let checkers = checkers::Checkers::default();
+        Self {
+            store,
+            clock,
+            config,
+            hub,
+            definitions,
+            checkers,
+            tenant_limits,
+            quotas,
+            gate,
+            claimed,
+            signer,
+        }
     }
 
     /// For workers, sessions and sweeps, which speak the store's verbs themselves.

@@ -1,13 +1,11 @@
-//! Payloads at the door: size, characters a database cannot keep, and the definition's JSON Schema.
+//! Payloads at the door: size, and characters a database cannot keep. Their definition's schema is
+//! [`crate::arg_schema`]'s part.
 
-use jsonschema::PatternOptions;
 use leasehold_types::{Problem, ProblemCode};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 const DEEPEST: usize = 64;
-/// What one pattern may become when it is compiled, in bytes.
-const LARGEST_PATTERN: usize = 1_048_576;
 
 /// A payload any job may carry: not too large, not too deep, no NUL (Postgres cannot store it).
 pub fn check_shape(payload: &Value, max_bytes: usize) -> Result<(), Problem> {
@@ -16,13 +14,30 @@ pub fn check_shape(payload: &Value, max_bytes: usize) -> Result<(), Problem> {
 }
 
 pub fn check_size(payload: &Value, max_bytes: usize) -> Result<(), Problem> {
-    let size = payload.to_string().len();
+    let size = bytes(payload);
     if size > max_bytes {
         let detail =
             format!("The payload has {size} bytes; at most {max_bytes} are allowed. Nothing was enqueued.");
         return Err(Problem::new(ProblemCode::PayloadTooLarge, detail));
     }
     Ok(())
+}
+
+/// The length of its text, which is counted and not made.
+pub fn bytes(value: &Value) -> usize {
+    struct Counter(usize);
+    impl std::io::Write for Counter {
+        fn write(&mut self, part: &[u8]) -> std::io::Result<usize> {
+            self.0 += part.len();
+            Ok(part.len())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut counter = Counter(0);
+    // A counter takes everything, and a value can always be written.
+    serde_json::to_writer(&mut counter, value).map_or(usize::MAX, |()| counter.0)
 }
 
 /// Not too deep, and no NUL.
@@ -45,50 +60,6 @@ fn check_value(value: &Value, depth: usize) -> Result<(), Problem> {
         }),
         _ => Ok(()),
     }
-}
-
-/// The payload against its definition's JSON Schema: draft 2020-12, formats asserted, references only inside
-/// the schema itself (the validator is built without network and file access).
-pub fn check_schema(schema: &Value, payload: &Value) -> Result<(), Problem> {
-    check_against(&compile(schema)?, payload)
-}
-
-/// The same with a schema that is compiled already.
-pub fn check_against(validator: &jsonschema::Validator, payload: &Value) -> Result<(), Problem> {
-    let mut problem: Option<Problem> = None;
-    for error in validator.iter_errors(payload).take(20) {
-        let field = format!("payload{}", error.instance_path());
-        let message = format!("{error}.");
-        let current = problem.take().unwrap_or_else(|| {
-            Problem::new(ProblemCode::InvalidPayload, "The payload does not fit. Nothing was enqueued.")
-        });
-        problem = Some(current.with_field(field, message));
-    }
-    problem.map_or(Ok(()), Err)
-}
-
-/// What can be said of a payload whose values are not known yet: members that are missing, and members too many.
-pub fn check_frame(validator: &jsonschema::Validator, template: &Value) -> Result<(), Problem> {
-    use jsonschema::error::ValidationErrorKind::{AdditionalProperties, Required};
-    let about_members = validator
-        .iter_errors(template)
-        .filter(|error| matches!(error.kind(), Required { .. } | AdditionalProperties { .. }));
-    let problem = about_members.take(20).fold(None, |problem: Option<Problem>, error| {
-        let current = problem.unwrap_or_else(|| {
-            Problem::new(ProblemCode::InvalidPayload, "The payload does not fit. Nothing was enqueued.")
-        });
-        Some(current.with_field(format!("payload{}", error.instance_path()), format!("{error}.")))
-    });
-    problem.map_or(Ok(()), Err)
-}
-
-/// A schema that can be used; the error says why not. Patterns take linear time, so there is no look-around.
-pub fn compile(schema: &Value) -> Result<jsonschema::Validator, Problem> {
-    jsonschema::draft202012::options()
-        .should_validate_formats(true)
-        .with_pattern_options(PatternOptions::regex().size_limit(LARGEST_PATTERN))
-        .build(schema)
-        .map_err(|e| Problem::invalid("arg_schema", format!("The JSON Schema is not valid: {e}.")))
 }
 
 /// A hash that does not depend on the order of keys, to compare payloads by.
@@ -143,21 +114,9 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_violation_names_the_place() {
-        let schema = json!({"type": "object", "required": ["seconds"], "additionalProperties": false,
-            "properties": {"seconds": {"type": "integer", "minimum": 1}, "id": {"format": "uuid"}}});
-        assert!(check_schema(&schema, &json!({"seconds": 3})).is_ok());
-        let problem = check_schema(&schema, &json!({"seconds": 0})).unwrap_err();
-        assert_eq!(problem.code, ProblemCode::InvalidPayload);
-        assert_eq!(problem.errors[0].field, "payload/seconds");
-        assert!(check_schema(&schema, &json!({"seconds": 1, "id": "x"})).is_err(), "formats are asserted");
-        assert!(check_schema(&schema, &json!({"seconds": 1, "other": 1})).is_err());
-    }
-
-    #[test]
-    fn a_schema_cannot_reach_out() {
-        for reference in ["http://127.0.0.1:1/s.json", "file:///etc/passwd"] {
-            assert!(compile(&json!({"$ref": reference})).is_err(), "{reference}");
+    fn bytes_are_those_of_the_text() {
+        for value in [json!({"a": [1, 2.5, "ü\n\u{1}", null, true]}), json!("x".repeat(1_000)), json!([])] {
+            assert_eq!(bytes(&value), value.to_string().len());
         }
     }
 

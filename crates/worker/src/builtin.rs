@@ -72,7 +72,7 @@ fn stages(ends: &[(&str, u8)]) -> Vec<Stage> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use leasehold_queue::payload;
+    use leasehold_queue::arg_schema::{self, Checker};
     use leasehold_types::{ErrorClass, stage};
     use std::collections::BTreeSet;
 
@@ -81,7 +81,7 @@ mod tests {
         for definition in definitions() {
             let key = &definition.key;
             stage::check(&definition.stages).unwrap_or_else(|wrong| panic!("{key}: {wrong}"));
-            payload::compile(&definition.arg_schema).unwrap_or_else(|wrong| panic!("{key}: {wrong}"));
+            arg_schema::check(&definition.arg_schema).unwrap_or_else(|wrong| panic!("{key}: {wrong}"));
             definition.limits.check().unwrap_or_else(|wrong| panic!("{key}: {wrong}"));
             for class in &definition.retry.retryable_classes {
                 let known: ErrorClass = class.parse().unwrap_or_else(|wrong| panic!("{key}: {wrong}"));
@@ -104,7 +104,8 @@ mod tests {
         let definitions = definitions();
         let named = |key: &str| definitions.iter().find(|d| d.key == key).unwrap();
         for (key, block) in [("decks.convert", &blocks[0]), ("decks.export", &blocks[1])] {
-            payload::check_schema(&named(key).arg_schema, block).unwrap_or_else(|p| panic!("{key}: {p:?}"));
+            let checker = Checker::new(&named(key).arg_schema).unwrap();
+            checker.check_now(block).unwrap_or_else(|p| panic!("{key}: {p:?}"));
         }
         for definition in &definitions {
             assert!(document.contains(&format!("`{}`", definition.key)), "{}", definition.key);

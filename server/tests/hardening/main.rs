@@ -11,6 +11,7 @@ mod holding;
 mod http2;
 mod malformed;
 mod rates;
+mod schemas;
 mod sizes;
 mod slow;
 
@@ -69,7 +70,30 @@ fn p99(sorted: &[Duration]) -> Duration {
 
 /// Memory of the serving process.
 fn resident_kib(server: &Serving) -> u64 {
+    memory_kib(server, "VmRSS:")
+}
+
+/// The most it ever had, or had since [`reset_peak`].
+fn peak_kib(server: &Serving) -> u64 {
+    memory_kib(server, "VmHWM:")
+}
+
+/// The peak begins anew with what there is now.
+fn reset_peak(server: &Serving) -> u64 {
+    std::fs::write(format!("/proc/{}/clear_refs", server.pid()), "5").unwrap();
+    peak_kib(server)
+}
+
+fn memory_kib(server: &Serving, name: &str) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", server.pid())).unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
     line.split_whitespace().next().unwrap().parse().unwrap()
+}
+
+/// Processor time of the serving process with all its threads; the kernel counts in hundredths.
+fn processor_seconds(server: &Serving) -> f64 {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", server.pid())).unwrap();
+    let after_name = stat.rsplit_once(')').unwrap().1;
+    let fields: Vec<&str> = after_name.split_whitespace().collect();
+    (fields[11].parse::<f64>().unwrap() + fields[12].parse::<f64>().unwrap()) / 100.0
 }

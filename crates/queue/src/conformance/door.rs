@@ -106,12 +106,12 @@ pub async fn the_checks_come_in_their_order(b: Bench) {
     };
     let first = EnqueueRequest { queue: None, payload: json!({"n": 1}), ..request.clone() };
     let first = engine.enqueue(&b.ann(), b.a, first).await.unwrap().job;
+    assert_eq!(code(&engine, &b, request.clone()).await, "PAYLOAD_TOO_LARGE");
+    request.payload["token"] = json!("y");
     assert_eq!(code(&engine, &b, request.clone()).await, "INVALID_PAYLOAD");
     request.payload["n"] = json!(2);
     assert_eq!(code(&engine, &b, request.clone()).await, "QUEUE_NOT_ALLOWED");
     request.queue = None;
-    assert_eq!(code(&engine, &b, request.clone()).await, "PAYLOAD_TOO_LARGE");
-    request.payload["token"] = json!("y");
     assert_eq!(code(&engine, &b, request.clone()).await, "SECRET_IN_PAYLOAD");
     request.payload = json!({"n": 2});
     assert_eq!(code(&engine, &b, request.clone()).await, "IDEMPOTENCY_CONFLICT");
@@ -127,6 +127,28 @@ pub async fn the_checks_come_in_their_order(b: Bench) {
     let replay = engine.enqueue(&b.ann(), b.a, request).await.unwrap();
     assert!(!replay.is_new() && replay.job.number == first.number, "a replay passes whatever is full");
     assert_eq!(b.footprint().await, (1, 1, 1));
+}
+
+pub async fn a_schema_saved_before_there_were_bounds_is_refused_when_it_is_used(b: Bench) {
+    let mut defs = serde_json::Map::new();
+    for level in 0..28 {
+        let next = json!({"$ref": format!("#/$defs/l{}", level + 1)});
+        defs.insert(format!("l{level}"), json!({"allOf": [next, next]}));
+    }
+    defs.insert("l28".into(), json!({"type": "object"}));
+    let arg_schema = json!({"$defs": defs, "$ref": "#/$defs/l0"});
+    let old = NewDefinition { arg_schema: arg_schema.clone(), ..definition("old") };
+    b.store.ensure_definition(old).await.unwrap();
+    let engine = b.engine(EngineConfig::default());
+    let before = b.footprint().await;
+    let request = EnqueueRequest::new("old", json!({}), Source::Api);
+    let problem = engine.enqueue(&b.ann(), b.a, request).await.unwrap_err();
+    assert_eq!(problem.code.as_str(), "INVALID_PAYLOAD");
+    assert!(problem.detail.contains("“old” cannot be used"), "{problem}");
+    assert_eq!(b.footprint().await, before);
+    let new = NewDefinition { executor: "remote".into(), arg_schema, ..definition("new") };
+    let problem = engine.create_definition(&Scope::system("test"), new, true).await.unwrap_err();
+    assert_eq!(problem.errors[0].field, "arg_schema", "{problem}");
 }
 
 pub async fn allow_lists_of_everywhere_and_of_the_domain_unite(b: Bench) {

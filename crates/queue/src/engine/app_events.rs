@@ -59,8 +59,10 @@ impl Engine {
             let triggers = self.store.triggers_on(tenant.id, &event.name).await?;
             let seen: Vec<_> = triggers.iter().map(|trigger| (trigger.id, trigger.revision)).collect();
             let mut door = Door::open(self, scope, tenant.id).await?;
-            let firing = |trigger| self.hear(&event, trigger, &tenant, &mut door);
-            let firings = triggers.iter().map(firing).collect();
+            let mut firings = Vec::with_capacity(triggers.len());
+            for trigger in &triggers {
+                firings.push(self.hear(&event, trigger, &tenant, &mut door).await);
+            }
             let received = self.store.receive_event(scope, event.clone(), &seen, firings).await?;
             if let Some(answer) = answer(received) {
                 return Ok(answer);
@@ -89,7 +91,13 @@ impl Engine {
         Ok(NewAppEvent { id, tenant_id, event_id, name, payload, payload_hash })
     }
 
-    fn hear(&self, event: &NewAppEvent, trigger: &Trigger, tenant: &Tenant, door: &mut Door<'_>) -> Firing {
+    async fn hear(
+        &self,
+        event: &NewAppEvent,
+        trigger: &Trigger,
+        tenant: &Tenant,
+        door: &mut Door<'_>,
+    ) -> Firing {
         let passes = match &trigger.rule {
             TriggerRule::Event { filter, .. } => filter::passes(filter, &event.payload),
             TriggerRule::Schedule { .. } => false,
@@ -100,7 +108,7 @@ impl Engine {
             Verdict::not(FiringOutcome::Filtered, "The event does not pass the trigger's filter.")
         } else {
             let cause = Cause::Event { payload: &event.payload, event_id: Some(&event.event_id) };
-            match Making::of(trigger, tenant, cause).job(self, door, Source::Event) {
+            match Making::of(trigger, tenant, cause).job(self, door, Source::Event).await {
                 Ok(job) => {
                     let seconds = trigger.dedupe_window_seconds;
                     let payload_hash = payload::canonical_hash(&job.payload);

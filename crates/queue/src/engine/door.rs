@@ -1,8 +1,9 @@
 //! The door every new job comes through. The order of the checks is part of the contract:
 //!
-//! 1. the definition is active and the request fits it: payload against the JSON Schema, priority, attempts, keys;
-//! 2. the queue and the job type are on the allow-lists;
-//! 3. the payload is not too large;
+//! 1. the definition is active, and the payload is not too large: everything that follows takes longer the larger it
+//!    is, so its bytes are counted before anything else looks at it;
+//! 2. the request fits the definition: payload against the JSON Schema, priority, attempts, keys;
+//! 3. the queue and the job type are on the allow-lists;
 //! 4. secrets: refused or blotted out, before anything is remembered of the payload (its hash included);
 //! 5. idempotent replay, then dedupe: an existing job is the answer, and nothing below is asked;
 //! 6. the gates ([`crate::gate`]): concurrency key, quotas, rates, the queue's high watermark;
@@ -12,20 +13,17 @@
 
 use super::Engine;
 use crate::{
+    arg_schema::Allowance,
     gate::rules::{Limits, gates_of},
     params::{Idempotency, NewJob},
     payload,
     scope::Scope,
 };
-use jsonschema::Validator;
 use leasehold_types::{
     DefinitionId, Problem, ProblemCode, TenantId, TenantLimits, Timestamp, view::Definition,
 };
 use serde_json::Value;
-use std::{
-    collections::{HashMap, hash_map::Entry},
-    sync::Arc,
-};
+use std::{collections::HashMap, sync::Arc};
 
 use super::enqueue::EnqueueRequest;
 
@@ -41,8 +39,8 @@ pub struct Door<'a> {
     now: Timestamp,
     definitions: Arc<HashMap<DefinitionId, Definition>>,
     tenant_limits: TenantLimits,
-    /// Compiling a schema costs more than using it.
-    validators: HashMap<DefinitionId, Validator>,
+    /// What checking payloads may still cost.
+    allowance: Allowance,
 }
 
 impl<'a> Door<'a> {
@@ -55,22 +53,27 @@ impl<'a> Door<'a> {
             now: engine.now(),
             definitions: engine.definitions().await?,
             tenant_limits: engine.limits_of(tenant).await?,
-            validators: HashMap::new(),
+            allowance: Allowance::default(),
         })
     }
 
-    /// The same door for jobs of another tenant; schemas stay compiled.
+    /// The same door for jobs of another tenant.
     pub fn turn_to(&mut self, tenant: TenantId, limits: TenantLimits) {
         (self.tenant, self.tenant_limits) = (tenant, limits);
     }
 
+    /// The next job belongs to another call.
+    pub fn next_call(&mut self) {
+        self.allowance = Allowance::default();
+    }
+
     /// The payload of a job of this kind has these members, whatever values they will get.
-    pub fn check_frame(&mut self, definition: &Definition, template: &Value) -> Result<(), Problem> {
-        payload::check_frame(self.validator(definition)?, template)
+    pub fn check_frame(&self, definition: &Definition, template: &Value) -> Result<(), Problem> {
+        self.engine.checker(definition)?.check_frame(template)
     }
 
     /// The job this request becomes, with the gates it still has to pass.
-    pub fn check(&mut self, request: EnqueueRequest) -> Result<NewJob, Problem> {
+    pub async fn check(&mut self, mut request: EnqueueRequest) -> Result<NewJob, Problem> {
         let definitions = self.definitions.clone();
         let key = &request.definition_key;
         let definition = definitions.values().find(|d| d.key == *key).ok_or_else(|| {
@@ -81,12 +84,12 @@ impl<'a> Door<'a> {
             let detail = format!("“{key}” is switched off. Nothing was enqueued.");
             return Err(Problem::new(ProblemCode::DefinitionInactive, detail));
         }
-        payload::check_content(&request.payload)?;
-        payload::check_against(self.validator(definition)?, &request.payload)?;
+        payload::check_shape(&request.payload, self.engine.config.max_json_bytes)?;
+        let checker = self.engine.checker(definition)?;
+        request.payload = checker.check(request.payload, &mut self.allowance).await?;
         let mut job = self.job(definition, request)?;
         self.check_lists(definition, &job.queue)?;
         let config = &self.engine.config;
-        payload::check_size(&job.payload, config.max_json_bytes)?;
         config.secrets.apply(&mut job.payload)?;
         config.secrets.apply(&mut job.metadata)?;
         if let Some(idempotency) = &mut job.idempotency {
@@ -100,13 +103,6 @@ impl<'a> Door<'a> {
         };
         job.gates = gates_of(&job, &limits);
         Ok(job)
-    }
-
-    fn validator(&mut self, definition: &Definition) -> Result<&Validator, Problem> {
-        Ok(match self.validators.entry(definition.id) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(place) => place.insert(payload::compile(&definition.arg_schema)?),
-        })
     }
 
     fn job(&self, definition: &Definition, request: EnqueueRequest) -> Result<NewJob, Problem> {

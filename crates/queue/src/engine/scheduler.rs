@@ -71,7 +71,7 @@ impl Engine {
                 door.turn_to(tenant.id, tenant.limits.clone());
                 facing = Some(tenant.id);
             }
-            let planned = self.plan(&trigger, tenant, door, now);
+            let planned = self.plan(&trigger, tenant, door, now).await;
             size += planned.firings.len();
             batch.push(planned);
             if size >= AT_ONCE {
@@ -120,7 +120,13 @@ impl Engine {
         Ok(tenants)
     }
 
-    fn plan(&self, trigger: &Trigger, tenant: &Tenant, door: &mut Door<'_>, now: Timestamp) -> DueTrigger {
+    async fn plan(
+        &self,
+        trigger: &Trigger,
+        tenant: &Tenant,
+        door: &mut Door<'_>,
+        now: Timestamp,
+    ) -> DueTrigger {
         let was_due_at = trigger.next_due_at.unwrap_or(now);
         let mut planned = DueTrigger {
             id: trigger.id,
@@ -145,7 +151,8 @@ impl Engine {
         }
         for due_at in due.fire {
             let cause = Cause::Schedule { due_at, timezone };
-            let verdict = match Making::of(trigger, tenant, cause).job(self, door, Source::Schedule) {
+            door.next_call();
+            let verdict = match Making::of(trigger, tenant, cause).job(self, door, Source::Schedule).await {
                 Ok(job) => Verdict::Enqueue { job: Box::new(job), window: None },
                 Err(problem) => Verdict::refused(&problem, &trigger.payload_template),
             };

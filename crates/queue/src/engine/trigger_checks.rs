@@ -67,6 +67,7 @@ impl Engine {
                 cause,
             }
             .job(self, &mut door, Source::Schedule)
+            .await
             .map(drop),
             None => door.check_frame(&definition, &decided.payload_template),
         };

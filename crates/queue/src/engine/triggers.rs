@@ -76,7 +76,7 @@ impl<'a> Making<'a> {
     }
 
     /// The job, past everything the door decides by itself.
-    pub fn job(&self, engine: &Engine, door: &mut Door<'_>, source: Source) -> Result<NewJob, Problem> {
+    pub async fn job(&self, engine: &Engine, door: &mut Door<'_>, source: Source) -> Result<NewJob, Problem> {
         let payload = template::render(self.template, &self.context(), engine.config.max_json_bytes)?;
         let mut request = EnqueueRequest::new(self.definition_key, payload, source);
         let mut about = json!({"id": self.trigger, "label": self.label});
@@ -89,7 +89,7 @@ impl<'a> Making<'a> {
             }
             Cause::Event { event_id: None, .. } => {}
         }
-        let mut job = door.check(request)?;
+        let mut job = door.check(request).await?;
         job.source_ref = Some(source_ref);
         job.metadata = json!({"trigger": about});
         Ok(job)
@@ -240,7 +240,7 @@ impl Engine {
             TriggerRule::Event { .. } => Cause::Event { payload: &payload, event_id: None },
         };
         let mut door = Door::open(self, scope, tenant.id).await?;
-        let job = Making::of(&trigger, &tenant, cause).job(self, &mut door, Source::Manual)?;
+        let job = Making::of(&trigger, &tenant, cause).job(self, &mut door, Source::Manual).await?;
         let verdict = Verdict::Enqueue { job: Box::new(job), window: None };
         let (tenant_id, label) = (trigger.tenant_id, trigger.label.clone());
         let firing = Firing { trigger_id: id, tenant_id, label, due_at: None, verdict };

@@ -7,7 +7,7 @@ use super::{
     template::Template,
 };
 use crate::guard::Limits;
-use leasehold_queue::payload;
+use leasehold_queue::arg_schema::Checker;
 use leasehold_types::{DefinitionLimits, ErrorClass, Problem, stage, view::RetryPolicy};
 use serde_json::{Value, json};
 use std::{path::PathBuf, time::Duration};
@@ -187,7 +187,7 @@ fn schema(table: Option<toml::Table>) -> Result<Value, Wrong> {
         return Ok(json!({"type": "object", "properties": {}, "additionalProperties": false}));
     };
     let schema = serde_json::to_value(table).map_err(|e| wrong("schema", e.to_string()))?;
-    payload::compile(&schema).map_err(|problem| wrong("schema", problem.detail))?;
+    Checker::new(&schema).map_err(|why| wrong("schema", why))?;
     Ok(schema)
 }
 

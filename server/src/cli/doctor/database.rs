@@ -112,9 +112,9 @@ fn exposed(file: &Path) -> Vec<Finding> {
     let finding = |found: &Exposed| {
         let says =
             format!("{} has mode {:o}: others on this machine may use it.", found.path.display(), found.mode);
-        let mend =
+        let fix =
             format!("Run `chmod {:o} {}`, or `leasehold doctor --fix`.", found.wanted, found.path.display());
-        Finding::warning("privacy", says, mend)
+        Finding::warning("privacy", says, fix)
     };
     exposed.iter().map(finding).collect()
 }

@@ -25,8 +25,8 @@ fn close(found: &files::Exposed) -> Finding {
             Finding::ok("fixed", format!("{path} has mode {:o} now, it was {:o}.", found.wanted, found.mode))
         }
         Err(error) => {
-            let mend = format!("Run `chmod {:o} {path}` as its owner.", found.wanted);
-            Finding::error("fixed", format!("The mode of {path} cannot be changed: {error}."), mend)
+            let fix = format!("Run `chmod {:o} {path}` as its owner.", found.wanted);
+            Finding::error("fixed", format!("The mode of {path} cannot be changed: {error}."), fix)
         }
     }
 }

@@ -20,8 +20,8 @@ fn commands(config: &Config) -> Finding {
         return Finding::ok("commands", format!("{} commands, all programs present.", book.iter().count()));
     }
     let each: Vec<_> = obstacles.iter().map(|(key, why)| format!("{key}: {why}")).collect();
-    let mend = "Jobs of these commands fail until then. Do what it says for each of them.";
-    Finding::error("commands", format!("Commands this machine cannot run: {}.", each.join("; ")), mend)
+    let fix = "Jobs of these commands fail until then. Do what it says for each of them.";
+    Finding::error("commands", format!("Commands this machine cannot run: {}.", each.join("; ")), fix)
 }
 
 fn providers(config: &Config) -> Finding {

@@ -167,7 +167,7 @@ impl From<Swept> for TtlSwept {
     }
 }
 
-/// Where to look, and whether to mend.
+/// Where to look, and whether to fix it.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Integrity {
