@@ -10,6 +10,7 @@ mod waiting;
 use crate::{
     components::{
         badge::{Badge, Tone},
+        icon::{self, Icon},
         json::JsonTree,
         progress::{Bar, StageBar},
     },
@@ -113,7 +114,6 @@ fn ProgressCard(
         bar.with(|b| match (&b.stage, b.tone) {
             (_, Tone::Completed) => "Completed".to_owned(),
             (Some(stage), _) => stage.clone(),
-            (None, Tone::Running) => "Starting".to_owned(),
             (None, tone) => tone.label().to_owned(),
         })
     };
@@ -126,9 +126,24 @@ fn ProgressCard(
             </div>
             <StageBar bar stages />
             <Waiting job diagnosis />
+            <Silent job />
             <Failure job />
         </section>
     }
+}
+
+/// A running job whose worker is not heard of.
+#[component]
+fn Silent(job: RwSignal<JobDetail>) -> impl IntoView {
+    let text = job.with_untracked(|j| j.silent.as_ref().map(|silent| silent.text.clone()));
+    text.map(|text| {
+        view! {
+            <p class="hint-line" data-testid="silent">
+                <Icon d=icon::CLOCK />
+                <span>"Its worker may be gone. " {text}</span>
+            </p>
+        }
+    })
 }
 
 #[component]

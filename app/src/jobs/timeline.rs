@@ -168,6 +168,7 @@ pub(crate) mod tests {
             updated_at: at(0),
             cancelled_at: None,
             leased_until: None,
+            silent: None,
             error_class: None,
             error_message: None,
             error_stack: None,
@@ -193,8 +194,10 @@ pub(crate) mod tests {
             exit_code: None,
             error_code: None,
             error_text: None,
+            error_stack: None,
             stdout_tail: None,
             stderr_tail: None,
+            stages: vec![],
             logs: vec![],
         }
     }

@@ -71,7 +71,10 @@ fn quarantine_comes_before_the_dead_letter_and_only_for_one_code() {
 #[test]
 fn a_cancellation_wins_over_a_retry() {
     let facts = JobFacts { cancel_requested: true, ..facts(1, 3) };
-    assert_eq!(judged(&facts, &failure(None)).status, Cancelled);
+    // Whatever reason it gives, it was asked to stop and did.
+    let stopped = judged(&facts, &failure(Some("interrupted")));
+    assert_eq!((stopped.status, stopped.outcome), (Cancelled, AttemptOutcome::Cancelled));
+    assert_eq!((stopped.error_code, stopped.mark), (None, None));
     for ending in [Ending::Lost, Ending::Released] {
         assert_eq!(judge(&facts, &ending, None, &Rules::default(), NOW, 0.5).status, Cancelled);
     }

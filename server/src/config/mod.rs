@@ -8,6 +8,7 @@ mod settings;
 mod sources;
 #[cfg(test)]
 mod tests;
+mod workers;
 
 use crate::sse::StreamLimits;
 use leasehold_queue::{
@@ -93,6 +94,7 @@ impl Config {
                 sources.parsed::<u32>("JOBS_EVENTS_RETENTION_HOURS", 168)?.into(),
             ) * 3_600,
             idempotency_ttl: sources.seconds("JOBS_IDEMPOTENCY_TTL_SECONDS", 86_400)?,
+            remote: workers::limits(sources)?,
             ..EngineConfig::default()
         };
         engine.rules.quarantine_threshold =

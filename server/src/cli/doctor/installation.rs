@@ -5,6 +5,8 @@ use leasehold_queue::{Store, StoreResult};
 use leasehold_types::view::{Definition, WorkerView};
 use std::sync::Arc;
 
+const WORKERS_READ: u32 = 1_000;
+
 pub async fn look(store: &Arc<dyn Store>) -> Vec<Finding> {
     match gather(store).await {
         Ok(found) => found,
@@ -14,7 +16,7 @@ pub async fn look(store: &Arc<dyn Store>) -> Vec<Finding> {
 
 async fn gather(store: &Arc<dyn Store>) -> StoreResult<Vec<Finding>> {
     let mut found = vec![people(store).await?, signing(store).await?];
-    let workers = store.workers().await?;
+    let workers = store.workers(WORKERS_READ).await?.workers;
     found.push(alive(&workers));
     found.extend(stale(&workers));
     found.push(queues(store).await?);
