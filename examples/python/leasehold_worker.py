@@ -7,6 +7,7 @@ It takes jobs of every kind that is run over HTTP, works on one at a time and st
 work into `handle`; everything below it can stay as it is.
 """
 
+import base64
 import http.client
 import json
 import os
@@ -15,7 +16,9 @@ import socket
 import sys
 import threading
 import time
+import traceback
 import urllib.error
+import urllib.parse
 import urllib.request
 import uuid
 
@@ -31,11 +34,15 @@ def handle(job):
     if payload.get("fail"):
         raise JobFailed("told_to_fail", str(payload["fail"]), retryable=False)
     steps = int(payload.get("steps", 3))
-    for step in range(1, steps + 1):
+    # An attempt after a crash goes on where the checkpoint stands.
+    done = int((job.checkpoint or {}).get("done", 0))
+    for step in range(done + 1, steps + 1):
         job.raise_if_stopped()
         job.log(f"step {step} of {steps}")
         job.progress(percent=100 * step / steps, message=f"{step} of {steps} done")
         job.sleep(float(payload.get("seconds_per_step", 0.2)))
+        job.save_checkpoint({"done": step})
+    job.attach("report.txt", f"{steps} steps done\n".encode(), "text/plain")
     return {"steps": steps, "attempt": job.attempt}
 
 
@@ -67,9 +74,15 @@ class Server:
 
     def post(self, path, body, timeout=15):
         headers = {"Content-Type": "application/json", "X-API-KEY": self.key}
-        request = urllib.request.Request(
-            f"{self.base}/{path}", json.dumps(body).encode(), headers, method="POST"
+        return self._send(
+            urllib.request.Request(f"{self.base}/{path}", json.dumps(body).encode(), headers, method="POST"), timeout
         )
+
+    def get(self, path, query, timeout=15):
+        address = f"{self.base}/{path}?{urllib.parse.urlencode(query)}"
+        return self._send(urllib.request.Request(address, headers={"X-API-KEY": self.key}), timeout)
+
+    def _send(self, request, timeout):
         try:
             with urllib.request.urlopen(request, timeout=timeout) as answer:
                 return json.load(answer)
@@ -91,6 +104,7 @@ class Job:
     def __init__(self, server, worker_id, claimed, ending):
         self.server, self.ending = server, ending
         self.number, self.payload, self.attempt = claimed["number"], claimed["payload"], claimed["attempt"]
+        self.checkpoint = claimed.get("checkpoint")
         self.lease = {"worker_id": worker_id, "lease_id": claimed["lease_id"]}
         self.cancelled, self.lost, self.over = threading.Event(), threading.Event(), threading.Event()
         self.lease_ends = time.monotonic() + LEASE_SECONDS
@@ -113,6 +127,25 @@ class Job:
         if held and held["cancel_requested"]:
             self.cancelled.set()
 
+    def save_checkpoint(self, value):
+        """How far the work is; the next attempt finds it in job.checkpoint."""
+        self._keep_durably("checkpoint", {"checkpoint": value})
+
+    def attach(self, name, content, content_type="application/octet-stream"):
+        """Keeps a file with the job; one of the same name is replaced."""
+        body = {"name": name, "content_type": content_type, "base64": base64.b64encode(content).decode()}
+        return self._keep_durably("attachments", body)
+
+    def attachments(self):
+        """The files kept with the job so far: dicts with name, size, sha256 and url."""
+        try:
+            return self.server.get(f"{self.number}/attachments", self.lease)["attachments"]
+        except Refused as refused:
+            if refused.status in (404, 409):
+                self.lost.set()
+                raise Stopped() from refused
+            raise
+
     def sleep(self, seconds):
         """Like time.sleep, but ends when the job must."""
         until = time.monotonic() + seconds
@@ -134,15 +167,19 @@ class Job:
     def complete(self, result):
         self._report("complete", {"result": result})
 
-    def fail(self, error):
+    def fail(self, error, stack=None):
         body = {
             "error_code": error.code,
             "message": str(error),
+            "stack": stack,
             "error_class": error.error_class,
             "retryable": error.retryable,
             "retry_after": error.retry_after,
         }
         self._report("fail", {k: v for k, v in body.items() if v is not None})
+
+    def acknowledge_cancel(self):
+        self._report("cancelled", {})
 
     def release(self):
         self._report("release", {}, token=False)
@@ -175,6 +212,16 @@ class Job:
                 time.sleep(pause)
                 pause = min(2, pause * 2)
         say(f"#{self.number}: the lease is lost, the result is dropped")
+
+    def _keep_durably(self, what, body):
+        """What is to outlive the attempt must be heard, or the job fails and tries again."""
+        try:
+            return self.server.post(f"{self.number}/{what}", {**self.lease, **body}, timeout=60)
+        except Refused as refused:
+            if refused.status in (404, 409):
+                self.lost.set()
+                raise Stopped() from refused
+            raise JobFailed("not_kept", str(refused), retryable=False) from refused
 
     def _tell(self, what, body):
         """Progress and log lines are worth one try. A lost lease is worth knowing."""
@@ -225,11 +272,11 @@ def work_on(job):
         job.fail(failed)
     except Stopped:
         if job.cancelled.is_set():
-            job.fail(JobFailed("cancelled", "Cancelled on request.", retryable=False))
+            job.acknowledge_cancel()
         else:
             job.release()
     except Exception as error:  # A bug in the handler is a failed job, not the end of the worker.
-        job.fail(JobFailed(type(error).__name__, str(error), retry_after=10))
+        job.fail(JobFailed(type(error).__name__, str(error), retry_after=10), stack=traceback.format_exc())
     finally:
         job.close()
 

@@ -4,10 +4,10 @@ mod common;
 
 use common::{
     House,
-    remote::{Remote, enqueue},
+    remote::{Remote, enqueue, new_key},
 };
 use nix::sys::signal::Signal;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::{
     io::{Read, Write},
     thread,
@@ -20,6 +20,9 @@ on_both_databases! {
     a_stale_lease_is_refused_everywhere,
     failures_are_judged_like_any_workers,
     a_cancellation_reaches_the_worker,
+    a_worker_acknowledges_a_cancellation,
+    what_is_done_stands_although_it_was_asked_to_stop,
+    a_stack_is_kept_and_shown,
     a_released_job_costs_no_attempt,
     a_caller_that_hangs_up_takes_nothing_with_it,
 }
@@ -157,6 +160,50 @@ fn a_cancellation_reaches_the_worker(house: House) {
     let (status, ended) =
         remote.tell(&claim, "fail", json!({"error_code": "cancelled", "message": "stopped"}));
     assert_eq!((status, &ended["status"]), (200, &json!("cancelled")));
+    let reader = new_key(&remote.house, "acme", "read");
+    let attempts = remote.read(&reader, &format!("jobs/{number}/attempts"));
+    assert_eq!(attempts["attempts"][0]["status"], "cancelled", "{attempts}");
+    let job = remote.read(&reader, &format!("jobs/{number}"));
+    assert_eq!((&job["error_code"], &job["error_message"]), (&Value::Null, &Value::Null), "no error: {job}");
+}
+
+fn a_worker_acknowledges_a_cancellation(house: House) {
+    let remote = Remote::new(house);
+    let number = remote.enqueue("acme", json!({}));
+    let claim = remote.claim("w1", 30);
+    let (status, problem) = remote.tell(&claim, "cancelled", json!({}));
+    assert_eq!((status, &problem["code"]), (409, &json!("WRONG_STATE")), "nobody asked for it: {problem}");
+    remote.cancel(number);
+    for already_done in [false, true] {
+        let (status, ended) = remote.tell(&claim, "cancelled", json!({}));
+        assert_eq!((status, ended), (200, json!({"status": "cancelled", "already_done": already_done})));
+    }
+    let page = remote.page(number);
+    assert!(page.contains("Attempt 1 was cancelled"), "{page}");
+}
+
+fn what_is_done_stands_although_it_was_asked_to_stop(house: House) {
+    let remote = Remote::new(house);
+    let number = remote.enqueue("acme", json!({}));
+    let claim = remote.claim("w1", 30);
+    remote.cancel(number);
+    let (status, ended) = remote.tell(&claim, "complete", json!({"result": 1}));
+    assert_eq!((status, &ended["status"]), (200, &json!("completed")));
+    let description = remote.server.get("/api/openapi.json", &[]).body;
+    assert!(description.contains("such a job ends as `completed`"), "and the description says so");
+}
+
+fn a_stack_is_kept_and_shown(house: House) {
+    let remote = Remote::new(house);
+    let number = remote.enqueue("acme", json!({}));
+    let claim = remote.claim("w1", 30);
+    let failure = json!({"error_code": "broken", "message": "it broke", "stack": "at step 3 <here>", "retryable": false});
+    assert_eq!(remote.tell(&claim, "fail", failure).0, 200);
+    let reader = new_key(&remote.house, "acme", "read");
+    let attempts = remote.read(&reader, &format!("jobs/{number}/attempts"));
+    assert_eq!(attempts["attempts"][0]["error_stack"], "at step 3 <here>", "{attempts}");
+    let page = remote.page(number);
+    assert!(page.contains("at step 3 &lt;here&gt;") && page.contains("<summary>Stack"), "{page}");
 }
 
 fn a_released_job_costs_no_attempt(house: House) {

@@ -10,6 +10,7 @@ mod waiting;
 use crate::{
     components::{
         badge::{Badge, Tone},
+        icon::{self, Icon},
         json::JsonCard,
         progress::{Bar, StageBar},
     },
@@ -130,10 +131,25 @@ fn ProgressCard(
             </div>
             <StageBar bar stages />
             <Waiting job diagnosis />
+            <Silent job />
             <Ending job may_operate />
             <Failure job />
         </section>
     }
+}
+
+/// A running job whose worker is not heard of.
+#[component]
+fn Silent(job: RwSignal<JobDetail>) -> impl IntoView {
+    let text = job.with_untracked(|j| j.silent.as_ref().map(|silent| silent.text.clone()));
+    text.map(|text| {
+        view! {
+            <p class="hint-line" data-testid="silent">
+                <Icon d=icon::CLOCK />
+                <span>"Its worker may be gone. " {text}</span>
+            </p>
+        }
+    })
 }
 
 /// Why it stopped and what helps, in words.

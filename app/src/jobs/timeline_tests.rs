@@ -58,6 +58,7 @@ pub fn job(status: JobStatus) -> JobDetail {
         updated_at: at(0),
         cancelled_at: None,
         leased_until: None,
+        silent: None,
         error_class: None,
         error_message: None,
         error_stack: None,
@@ -83,8 +84,10 @@ pub fn attempt(number: i32, outcome: AttemptOutcome, from: i64, until: Option<i6
         exit_code: None,
         error_code: None,
         error_text: None,
+        error_stack: None,
         stdout_tail: None,
         stderr_tail: None,
+        stages: vec![],
         logs: vec![],
     }
 }

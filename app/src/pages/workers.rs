@@ -13,9 +13,15 @@ use crate::{
     workers::providers::Providers,
 };
 use leasehold_queue::{Actor, Permission, Reach, Scope};
-use leasehold_types::{Problem, Timestamp, id::short_worker, view::WorkerView};
+use leasehold_types::{
+    Problem, Timestamp,
+    id::short_worker,
+    view::{WorkerList, WorkerView},
+};
 use leptos::prelude::*;
 use serde_json::Value;
+
+const COMMANDS_SHOWN: usize = 20;
 
 #[component]
 pub fn WorkersPage() -> impl IntoView {
@@ -30,15 +36,15 @@ pub fn WorkersPage() -> impl IntoView {
             let actor = Actor::User { id: user.id, email: user.email.clone() };
             let scope = Scope::new(Reach::All, actor, Permission::Govern);
             let engine = ssr::door().engine;
-            let (workers, providers) = (engine.workers(&scope).await?, engine.providers(&scope).await?);
-            Ok((frame, workers, providers))
+            let (list, providers) = (engine.workers(&scope).await?, engine.providers(&scope).await?);
+            Ok((frame, list, providers))
         },
-        |(frame, workers, providers)| {
+        |(frame, list, providers)| {
             let now = frame.now;
             view! {
                 <Layout frame here=Here::Workers title="Workers">
                     <PageHead title="Workers" />
-                    {if workers.is_empty() { none().into_any() } else { table(workers, now).into_any() }}
+                    {if list.workers.is_empty() { none().into_any() } else { table(list, now).into_any() }}
                     <Providers providers now />
                 </Layout>
             }
@@ -47,8 +53,9 @@ pub fn WorkersPage() -> impl IntoView {
     )
 }
 
-fn table(workers: Vec<WorkerView>, now: Timestamp) -> impl IntoView {
-    let rows = workers.into_iter().map(|worker| row(worker, now)).collect_view();
+fn table(list: WorkerList, now: Timestamp) -> impl IntoView {
+    let cut = cut(&list).map(|text| view! { <p class="muted">{text}</p> });
+    let rows = list.workers.into_iter().map(|worker| row(worker, now)).collect_view();
     view! {
         <div class="table-frame">
             <table class="table">
@@ -67,7 +74,19 @@ fn table(workers: Vec<WorkerView>, now: Timestamp) -> impl IntoView {
                 <tbody>{rows}</tbody>
             </table>
         </div>
+        {cut}
     }
+}
+
+/// When there are more than are listed.
+fn cut(list: &WorkerList) -> Option<String> {
+    let (listed, all) = (list.workers.len() as i64, list.live + list.stale);
+    (all > listed).then(|| {
+        format!(
+            "The {listed} heard of last. There are {all} workers: {} alive, {} silent.",
+            list.live, list.stale
+        )
+    })
 }
 
 fn row(worker: WorkerView, now: Timestamp) -> impl IntoView {
@@ -79,14 +98,18 @@ fn row(worker: WorkerView, now: Timestamp) -> impl IntoView {
     let remote =
         (worker.metadata["kind"] == "remote").then(|| view! { " " <code class="tag">"over HTTP"</code> });
     let reduced = reduced(&worker).map(|text| view! { <div class="muted">{text}</div> });
-    let commands =
-        worker.commands.into_iter().map(|c| view! { <code class="tag">{c}</code> " " }).collect_view();
+    let silent =
+        worker.silent.as_ref().map(|silent| view! { <div class="muted">{silent.text.clone()}</div> });
+    let more = worker.commands.len().saturating_sub(COMMANDS_SHOWN);
+    let more = (more > 0).then(|| view! { <span class="muted">{format!("and {more} more")}</span> });
+    let commands = worker.commands.into_iter().take(COMMANDS_SHOWN);
+    let commands = commands.map(|c| view! { <code class="tag">{c}</code> " " }).collect_view();
     view! {
         <tr>
             <th scope="row" title=worker.worker_id.clone()>
                 {short_worker(&worker.worker_id).to_owned()} {remote}
             </th>
-            <td>{state} {reduced}</td>
+            <td>{state} {silent} {reduced}</td>
             <td class="number-cell">{worker.running_count}</td>
             <td class="middling muted">
                 <Ago at=worker.last_seen_at now />
@@ -95,7 +118,7 @@ fn row(worker: WorkerView, now: Timestamp) -> impl IntoView {
                 <Ago at=worker.started_at now />
             </td>
             <td class="wide muted">{worker.version}</td>
-            <td class="wide">{commands}</td>
+            <td class="wide">{commands} {more}</td>
         </tr>
     }
 }
@@ -137,7 +160,16 @@ mod tests {
             last_seen_at: Timestamp::default(),
             metadata,
             stale: false,
+            silent: None,
         }
+    }
+
+    #[test]
+    fn a_list_that_is_cut_says_so() {
+        let workers = vec![worker(Value::Null); 2];
+        assert_eq!(cut(&WorkerList { workers: workers.clone(), live: 1, stale: 1 }), None);
+        let text = cut(&WorkerList { workers, live: 5, stale: 1 }).unwrap();
+        assert!(text.contains("There are 6 workers: 5 alive, 1 silent."), "{text}");
     }
 
     #[test]

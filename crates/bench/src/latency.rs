@@ -56,7 +56,7 @@ async fn claimer(store: Arc<dyn Store>, held: mpsc::UnboundedSender<Instant>) ->
         if jobs.is_empty() {
             loop {
                 match tokio::time::timeout(Duration::from_secs(1), wakes.recv()).await {
-                    Ok(Ok(Wake::Jobs) | Err(RecvError::Lagged(_))) | Err(_) => break,
+                    Ok(Ok(Wake::Jobs | Wake::JobsIn(_)) | Err(RecvError::Lagged(_))) | Err(_) => break,
                     Ok(Ok(_)) => {}
                     Ok(Err(RecvError::Closed)) => return Ok(()),
                 }

@@ -137,7 +137,7 @@ macro_rules! conformance_suite {
             limits_under_load: many_claimers_never_pass_a_tenants_limit, many_claimers_never_pass_a_keys_limit,
                 a_claim_overtaken_by_a_freeze_leaves_its_job_in_the_queue;
             renew: a_renewal_extends_the_lease, a_renewal_never_shortens, a_renewal_is_capped,
-                progress_is_recorded, progress_never_falls, progress_is_announced, unchanged_progress_is_not_announced,
+                progress_is_recorded, progress_never_falls, every_stage_keeps_its_moment, progress_is_announced, unchanged_progress_is_not_announced,
                 a_wrong_lease_is_lost, a_wrong_worker_is_lost, a_finished_job_is_lost, an_expired_lease_is_still_the_holders,
                 a_reclaimed_lease_is_lost, a_cancellation_is_told, a_checkpoint_reaches_the_next_attempt, the_pid_is_shown,
                 an_unknown_job_is_lost, many_renewals_are_answered_in_order;
@@ -172,12 +172,14 @@ macro_rules! conformance_suite {
                 links_survive_a_new_signing_key_in_every_process,
                 a_link_made_by_one_process_is_followed_in_another, a_file_that_is_too_large_is_refused;
             queues_and_workers: a_queue_is_paused_and_resumed, controls_are_listed, a_heartbeat_is_shown,
-                a_silent_worker_is_stale, a_worker_gone_for_an_hour_is_removed, a_worker_says_good_bye,
+                a_silent_worker_is_stale, a_worker_gone_for_an_hour_is_removed,
+                a_long_list_of_workers_is_cut_and_counted, a_silent_worker_runs_what_it_still_holds, a_worker_says_good_bye,
                 leadership_is_exclusive, leadership_is_kept_by_its_holder;
             remote: a_held_job_is_found_by_number_and_id, another_tenants_job_is_not_held,
-                jobs_are_counted_per_worker, keys_are_listed_within_a_scope, a_revoked_key_says_since_when,
+                the_hold_on_a_job_is_told, keys_are_listed_within_a_scope, a_revoked_key_says_since_when,
                 a_foreign_key_cannot_be_revoked, the_use_of_a_key_is_noted_once_a_minute,
-                what_a_worker_tells_of_itself_is_shown, a_worker_is_seen_without_saying_more;
+                what_a_worker_tells_of_itself_is_shown, a_worker_is_seen_without_saying_more,
+                a_key_has_only_so_many_workers, introducing_again_says_what_it_runs_now;
             lists: newest_first, pages_follow_each_other_without_gap, statuses_narrow_the_list, other_filters_narrow_the_list,
                 text_finds_numbers_types_and_errors, lists_stay_within_the_tenant, a_system_scope_sees_all_tenants,
                 times_narrow_the_list, the_count_matches_the_filter, wildcards_are_plain_text;

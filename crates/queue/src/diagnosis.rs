@@ -49,10 +49,16 @@ pub fn explain(facts: &DiagnosisFacts, executor: Option<&str>) -> Diagnosis {
             causes.push(cause("behind_others", text));
         }
     }
+    if let Some(silent) = &facts.silent {
+        causes.push(cause("worker_silent", silent.text.clone()));
+    }
     let summary = match facts.status {
         JobStatus::Queued if causes.is_empty() => "It is next in line for a free worker.".to_owned(),
         JobStatus::Queued => causes[0].text.clone(),
-        JobStatus::Processing => "It is running.".to_owned(),
+        JobStatus::Processing => match &facts.silent {
+            Some(silent) => format!("It runs on a worker that may be gone. {}", silent.text),
+            None => "It is running.".to_owned(),
+        },
         other => format!("It has ended: {}.", other.label().to_lowercase()),
     };
     Diagnosis { status: facts.status, summary, causes }
@@ -114,10 +120,11 @@ fn cause(code: &str, text: String) -> Cause {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use leasehold_types::Timestamp;
+    use leasehold_types::{Timestamp, view::Silence};
 
     fn queued() -> DiagnosisFacts {
         DiagnosisFacts {
+            number: 1,
             status: JobStatus::Queued,
             now: Timestamp::from_secs(1_000),
             available_at: None,
@@ -133,6 +140,7 @@ mod tests {
             concurrency_holder: None,
             ahead: 0,
             ahead_capped: false,
+            silent: None,
         }
     }
 
@@ -183,6 +191,16 @@ mod tests {
             said(Some(COMMAND))
         );
         assert!(said(Some("remote")).contains("No live worker"), "{}", said(Some("remote")));
+    }
+
+    #[test]
+    fn a_silent_worker_is_named_while_its_job_runs() {
+        let text = "No sign of life for 25 s; its lease ends in 35 s, then the job runs again.".to_owned();
+        let since = Timestamp::from_secs(975);
+        let silent = Some(Silence { since, seconds: 25, lease_left_seconds: Some(35), text: text.clone() });
+        let diagnosis = explain(&DiagnosisFacts { status: JobStatus::Processing, silent, ..queued() }, None);
+        assert_eq!(diagnosis.causes, [cause("worker_silent", text.clone())]);
+        assert!(diagnosis.summary.ends_with(&text), "{diagnosis:?}");
     }
 
     #[test]

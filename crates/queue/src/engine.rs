@@ -30,9 +30,11 @@ use crate::{
     hub::Hub,
     params::{CancelAnswer, QueueControl},
     quota::Quotas,
+    remote::RemoteLimits,
     scope::{Permission, Scope},
     secrets::SecretPolicy,
     signing::Signer,
+    silence,
     store::Store,
     transition::Rules,
 };
@@ -42,8 +44,8 @@ pub use app_events::{AppEventRequest, EventAnswer};
 pub use callers::{EventsPage, MOST_SKIPPED};
 pub use enqueue::{EnqueueRequest, Enqueued, MOST_AT_ONCE};
 use leasehold_types::{
-    DefinitionId, JobFilter, JobRef, PageRequest, Problem, ProblemCode, TenantId, Timestamp,
-    view::{Definition, JobDetail, JobsPage, LogLine, Overview, WorkerView},
+    DefinitionId, JobFilter, JobRef, JobStatus, PageRequest, Problem, ProblemCode, TenantId, Timestamp,
+    view::{Definition, JobDetail, JobsPage, LogLine, Overview, Silence, WorkerList},
 };
 pub use people::{SetupRequest, normalise_email, text as checked_text};
 pub use remote::{Ended, Held, KeptLines, RemoteClaim, Renewed};
@@ -85,6 +87,8 @@ pub struct EngineConfig {
     pub archive_before_delete: bool,
     /// `JOBS_EVENTS_RETENTION_HOURS`; 0 = for ever.
     pub events_kept: Duration,
+    /// `JOBS_WORKER_MAX_*`
+    pub remote: RemoteLimits,
     pub rules: Rules,
 }
 
@@ -105,6 +109,7 @@ impl Default for EngineConfig {
             domains: DomainPolicy::default(),
             archive_before_delete: false,
             events_kept: Duration::from_secs(7 * 86_400),
+            remote: RemoteLimits::default(),
             rules: Rules::default(),
         }
     }
@@ -114,6 +119,8 @@ impl Default for EngineConfig {
 const DEFINITIONS_FRESH: Duration = Duration::from_secs(1);
 /// Log lines per attempt on a job's page.
 pub const PAGE_LOG_LINES: u32 = 500;
+/// Workers on one list; beyond that they are counted.
+const WORKERS_LISTED: u32 = 200;
 
 type Remembered = Option<(Instant, Arc<HashMap<DefinitionId, Definition>>)>;
 
@@ -222,6 +229,9 @@ impl Engine {
         if let Some(result) = &mut detail.result {
             self.config.secrets.hide(result);
         }
+        if detail.row.status == JobStatus::Processing {
+            detail.silent = self.silence_of(detail.row.number).await?;
+        }
         Ok(detail)
     }
 
@@ -260,9 +270,15 @@ impl Engine {
         Ok(self.store.logs(scope, job, attempt, after, 1_000).await?)
     }
 
-    pub async fn workers(&self, scope: &Scope) -> Result<Vec<WorkerView>, Problem> {
+    /// Whether the worker of a running job is not heard of.
+    async fn silence_of(&self, number: i64) -> Result<Option<Silence>, Problem> {
+        let hold = self.store.hold(number).await?;
+        Ok(hold.and_then(|hold| silence::of_job(&hold, self.now())))
+    }
+
+    pub async fn workers(&self, scope: &Scope) -> Result<WorkerList, Problem> {
         scope.require(Permission::Govern)?;
-        Ok(self.store.workers().await?)
+        Ok(self.store.workers(WORKERS_LISTED).await?)
     }
 
     // ---- steering

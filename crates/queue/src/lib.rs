@@ -38,6 +38,7 @@ pub mod rights;
 pub mod scope;
 pub mod secrets;
 pub mod signing;
+pub mod silence;
 pub mod store;
 pub mod transition;
 pub mod triggers;

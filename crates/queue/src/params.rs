@@ -1,6 +1,7 @@
 //! What goes into the store's verbs and what comes out of them.
 
 mod new_job;
+mod wake;
 
 use crate::{claim_gate::ClaimGate, quota::Quotas, scope::Scope, transition::Ending};
 use leasehold_types::{
@@ -15,6 +16,7 @@ use std::{
     time::Duration,
 };
 use uuid::Uuid;
+pub use wake::{LaneName, MOST_LANES, Wake};
 
 // ---- people -------------------------------------------------------------------------------------
 
@@ -149,6 +151,8 @@ pub struct Measured {
     pub stage: Option<String>,
     pub percent: Option<i16>,
     pub message: Option<String>,
+    /// When the stage was entered; none = now.
+    pub at: Option<Timestamp>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -293,17 +297,6 @@ impl OutboxEvent {
         bytes[8..].copy_from_slice(&self.event.id.to_be_bytes());
         uuid::Builder::from_custom_bytes(bytes).into_uuid()
     }
-}
-
-/// Something changed that a waiting task may care about.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Wake {
-    /// Jobs may be ready to claim.
-    Jobs,
-    /// The outbox grew.
-    Events,
-    /// A running job was asked to stop.
-    Cancel,
 }
 
 /// Rows and the cursor they are current to.

@@ -2,6 +2,9 @@
 
 use leasehold_types::{Problem, Stage, stage};
 
+/// The most stages a job's row remembers, over all its attempts.
+pub const STAGES_KEPT: usize = 200;
+
 /// What a handler reports while it runs.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct ProgressReport {

@@ -30,7 +30,7 @@ use leasehold_types::{
     DefinitionId, DefinitionLimits, JobFilter, JobRef, PageRequest, Problem, ProblemCode, TenantId,
     TenantLimits, Timestamp, UserId,
     view::{
-        ApiKey, Definition, JobDetail, JobsPage, LogLine, Membership, Overview, Tenant, User, WorkerView,
+        ApiKey, Definition, JobDetail, JobsPage, LogLine, Membership, Overview, Tenant, User, WorkerList,
     },
 };
 use std::time::Duration;
@@ -210,7 +210,9 @@ pub trait Store:
 
     /// Keeps leases alive and records progress (never lowering it), one answer per renewal. Fenced by
     /// `status = processing`, worker and lease; an expired lease nobody reclaimed is still the holder's.
-    /// Writes `job.progress` for each accepted renewal that carries progress which changes something.
+    /// Writes `job.progress` for each accepted renewal that carries progress which changes something, at the moment the
+    /// report names but never later than now; a stage that is entered is kept with the attempt, up to
+    /// [`crate::progress::STAGES_KEPT`] of a job. Renewals of one job are taken in their order.
     async fn renew(&self, renewals: Vec<Renewal>) -> StoreResult<Vec<RenewAnswer>>;
 
     /// Ends attempts, one answer per item, all in one transaction. Fenced like [`Store::renew`]. The decision
@@ -251,8 +253,9 @@ pub trait Store:
     async fn heartbeat(&self, beat: Heartbeat) -> StoreResult<()>;
     /// Removes a worker that said good-bye.
     async fn forget_worker(&self, worker: &leasehold_types::WorkerId) -> StoreResult<()>;
-    /// Newest heartbeat first; workers not seen for an hour are left out and removed.
-    async fn workers(&self) -> StoreResult<Vec<WorkerView>>;
+    /// Those seen within the last hour, the newest sign of life first, at most `limit`; completed by
+    /// [`crate::silence::shown`].
+    async fn workers(&self, limit: u32) -> StoreResult<WorkerList>;
 
     // ---- reading
 

@@ -180,6 +180,10 @@ fn judge_failure(
     now: Timestamp,
     dice: f64,
 ) -> Verdict {
+    if facts.cancel_requested {
+        // However it says so: it stopped because it was asked to.
+        return Verdict::plain(Cancelled, AttemptOutcome::Cancelled, facts);
+    }
     let outcome = if failure.timed_out { AttemptOutcome::Timeout } else { AttemptOutcome::Failed };
     let (streak_code, streak_count) = streak(facts, failure.error_code.as_deref());
     let ended = Verdict {
@@ -192,9 +196,6 @@ fn judge_failure(
     };
     let stop =
         |status| Verdict { status, mark: Some(mark(now, failure.error_code.clone(), None)), ..ended.clone() };
-    if facts.cancel_requested {
-        return stop(Cancelled);
-    }
     if !is_retryable(failure, policy) {
         return stop(Failed);
     }

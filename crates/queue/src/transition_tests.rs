@@ -82,7 +82,10 @@ fn by_default_a_plain_failure_is_a_dead_letter_and_a_long_row_of_them_a_quaranti
 #[test]
 fn a_cancellation_wins_over_a_retry() {
     let facts = JobFacts { cancel_requested: true, ..facts(1, 3) };
-    assert_eq!(judged(&facts, &failure(None)).status, Cancelled);
+    // Whatever reason it gives, it was asked to stop and did.
+    let stopped = judged(&facts, &failure(Some("interrupted")));
+    assert_eq!((stopped.status, stopped.outcome), (Cancelled, AttemptOutcome::Cancelled));
+    assert_eq!((stopped.error_code, stopped.mark), (None, None));
     for ending in [Ending::Lost, Ending::Released] {
         assert_eq!(judge(&facts, &ending, None, &Rules::default(), NOW, 0.5).status, Cancelled);
     }

@@ -21,6 +21,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 enum Outcome {
     Done(Value),
     Failed(JobError),
+    /// It was asked to stop, and did.
+    Cancelled,
     /// The worker stops, and the handler did not finish in time.
     HandedBack,
 }
@@ -63,7 +65,7 @@ where
     let limit = job.claimed().timeout_seconds.map_or(Duration::MAX, Duration::from_secs);
     let instead = async {
         let outcome = tokio::select! {
-            () = job.cancelled() => Outcome::Failed(JobError::new("cancelled", "Cancelled on request.").permanent()),
+            () = job.cancelled() => Outcome::Cancelled,
             () = sleep(limit) => {
                 let message = format!("Stopped after {} seconds, its time limit.", limit.as_secs());
                 Outcome::Failed(JobError::new("timeout", message).class("timeout"))
@@ -149,6 +151,7 @@ async fn report(config: &WorkerConfig, job: &Job, mut outcome: Outcome) {
         let answer = match &outcome {
             Outcome::Done(result) => client.complete(number, lease, result).await,
             Outcome::Failed(error) => client.fail(number, lease, error).await,
+            Outcome::Cancelled => client.cancelled(number, lease).await,
             Outcome::HandedBack => client.release(number, lease).await,
         };
         match job.heard(answer) {

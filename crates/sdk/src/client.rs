@@ -1,6 +1,7 @@
 //! The requests, one function each. Whether to ask again is decided by who asks.
 
-use crate::{ClaimedJob, Error, JobError, WorkerConfig};
+use crate::{Attachment, ClaimedJob, Error, JobError, WorkerConfig};
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -8,9 +9,11 @@ use std::time::Duration;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Beside what the server was asked to wait.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(15);
+const FILE_TIMEOUT: Duration = Duration::from_secs(120);
 
 pub struct Client {
     http: reqwest::Client,
+    server: String,
     base: String,
     key: String,
 }
@@ -47,8 +50,9 @@ impl Client {
             .redirect(reqwest::redirect::Policy::none())
             .build()
             .map_err(|error| Error::Config(error.to_string()))?;
-        let base = format!("{}/api/v1/worker/jobs", config.base_url.trim_end_matches('/'));
-        Ok(Self { http, base, key: config.api_key.clone() })
+        let server = config.base_url.trim_end_matches('/').to_owned();
+        let base = format!("{server}/api/v1/worker/jobs");
+        Ok(Self { http, server, base, key: config.api_key.clone() })
     }
 
     pub async fn claim(&self, worker: &str, config: &WorkerConfig, limit: usize) -> Result<Claimed, Error> {
@@ -87,11 +91,55 @@ impl Client {
             "error_code": error.code,
             "error_class": error.class,
             "message": error.message,
+            "stack": error.stack,
             "retryable": error.retryable,
             "retry_after": error.retry_after.map(|wait| wait.as_secs_f64()),
             "completion_token": lease.lease_id,
         });
         self.tell(job, "fail", lease, body).await
+    }
+
+    /// It was asked to stop, and did.
+    pub async fn cancelled(&self, job: i64, lease: &Lease) -> Result<Value, Error> {
+        self.tell(job, "cancelled", lease, json!({"completion_token": lease.lease_id})).await
+    }
+
+    pub async fn checkpoint(&self, job: i64, lease: &Lease, checkpoint: Value) -> Result<StillHeld, Error> {
+        self.tell(job, "checkpoint", lease, json!({ "checkpoint": checkpoint })).await
+    }
+
+    pub async fn attach(
+        &self,
+        job: i64,
+        lease: &Lease,
+        name: &str,
+        content_type: &str,
+        bytes: &[u8],
+    ) -> Result<Attachment, Error> {
+        let encoded = BASE64_STANDARD.encode(bytes);
+        let body = json!({"name": name, "content_type": content_type, "base64": encoded});
+        self.tell(job, "attachments", lease, body).await
+    }
+
+    pub async fn attachments(&self, job: i64, lease: &Lease) -> Result<Vec<Attachment>, Error> {
+        #[derive(Deserialize)]
+        struct Listed {
+            attachments: Vec<Attachment>,
+        }
+        let shown = [("worker_id", &lease.worker_id), ("lease_id", &lease.lease_id)];
+        let url = reqwest::Url::parse_with_params(&format!("{}/{job}/attachments", self.base), shown)
+            .map_err(|error| Error::Config(error.to_string()))?;
+        let listed: Listed = self.send(self.http.get(url), ANSWER_TIMEOUT).await?;
+        Ok(listed.attachments)
+    }
+
+    /// The bytes of a file; its address needs no key.
+    pub async fn fetch(&self, file: &Attachment) -> Result<Vec<u8>, Error> {
+        let request = self.http.get(format!("{}{}", self.server, file.url)).timeout(FILE_TIMEOUT);
+        let answer = request.send().await.map_err(unreachable)?;
+        let status = answer.status();
+        let bytes = answer.bytes().await.map_err(unreachable)?;
+        if status.is_success() { Ok(bytes.to_vec()) } else { Err(refusal(status.as_u16(), &bytes)) }
     }
 
     pub async fn release(&self, job: i64, lease: &Lease) -> Result<Value, Error> {
@@ -116,8 +164,15 @@ impl Client {
         body: &Value,
         patience: Duration,
     ) -> Result<T, Error> {
-        let unreachable = |error: reqwest::Error| Error::Unreachable(error.without_url().to_string());
-        let request = self.http.post(url).header("x-api-key", &self.key).json(body).timeout(patience);
+        self.send(self.http.post(url).json(body), patience).await
+    }
+
+    async fn send<T: DeserializeOwned>(
+        &self,
+        request: reqwest::RequestBuilder,
+        patience: Duration,
+    ) -> Result<T, Error> {
+        let request = request.header("x-api-key", &self.key).timeout(patience);
         let answer = request.send().await.map_err(unreachable)?;
         let status = answer.status();
         let text = answer.bytes().await.map_err(unreachable)?;
@@ -125,8 +180,16 @@ impl Client {
             return serde_json::from_slice(&text)
                 .map_err(|error| Error::Unreachable(format!("its answer cannot be read: {error}")));
         }
-        let said = serde_json::from_slice::<Refusal>(&text)
-            .unwrap_or_else(|_| Refusal { code: "UNKNOWN".into(), detail: "It did not say why.".into() });
-        Err(Error::Refused { status: status.as_u16(), code: said.code, detail: said.detail })
+        Err(refusal(status.as_u16(), &text))
     }
+}
+
+fn unreachable(error: reqwest::Error) -> Error {
+    Error::Unreachable(error.without_url().to_string())
+}
+
+fn refusal(status: u16, body: &[u8]) -> Error {
+    let said = serde_json::from_slice::<Refusal>(body)
+        .unwrap_or_else(|_| Refusal { code: "UNKNOWN".into(), detail: "It did not say why.".into() });
+    Error::Refused { status, code: said.code, detail: said.detail }
 }

@@ -36,6 +36,8 @@ pub struct JobError {
     /// Stable and short; equal codes in a row are counted.
     pub code: String,
     pub message: String,
+    /// Where it failed, for who looks into it.
+    pub stack: Option<String>,
     /// One of Leasehold's classes, such as `validation_error` or `dependency_unavailable`.
     pub class: Option<String>,
     /// None = as the configuration says.
@@ -58,6 +60,12 @@ impl JobError {
     #[must_use]
     pub fn class(mut self, class: impl Into<String>) -> Self {
         self.class = Some(class.into());
+        self
+    }
+
+    #[must_use]
+    pub fn stack(mut self, stack: impl Into<String>) -> Self {
+        self.stack = Some(stack.into());
         self
     }
 

@@ -25,9 +25,26 @@ pub struct ClaimedJob {
     pub job_type: String,
     #[serde(default)]
     pub payload: Value,
+    /// What an earlier attempt left to go on from.
+    #[serde(default)]
+    pub checkpoint: Option<Value>,
     pub attempt: i32,
     pub max_attempts: i32,
     pub timeout_seconds: Option<u64>,
+}
+
+/// A file kept with a job.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+pub struct Attachment {
+    pub id: String,
+    pub name: String,
+    pub content_type: String,
+    pub size: u64,
+    pub sha256: String,
+    /// The attempt that wrote it.
+    pub attempt: i32,
+    /// On the server; whoever has it may fetch the file for a while.
+    pub url: String,
 }
 
 /// A job in the hands of a handler. Copies speak of the same job.
@@ -96,6 +113,34 @@ impl Job {
             self.cancel();
         }
         Ok(())
+    }
+
+    /// What an earlier attempt left with [`Job::save_checkpoint`].
+    pub fn checkpoint(&self) -> Option<&Value> {
+        self.0.claimed.checkpoint.as_ref()
+    }
+
+    /// Remembers how far the work is, for the next attempt. It is durable when the call returns.
+    pub async fn save_checkpoint(&self, checkpoint: Value) -> Result<(), Error> {
+        let held = self.0.client.checkpoint(self.number(), self.lease(), checkpoint).await;
+        if self.heard(held)?.cancel_requested {
+            self.cancel();
+        }
+        Ok(())
+    }
+
+    /// Keeps a file with the job; one of the same name is replaced. It is durable when the call returns.
+    pub async fn attach(&self, name: &str, content_type: &str, bytes: &[u8]) -> Result<Attachment, Error> {
+        self.heard(self.0.client.attach(self.number(), self.lease(), name, content_type, bytes).await)
+    }
+
+    /// The files kept with the job so far, by name.
+    pub async fn attachments(&self) -> Result<Vec<Attachment>, Error> {
+        self.heard(self.0.client.attachments(self.number(), self.lease()).await)
+    }
+
+    pub async fn fetch(&self, file: &Attachment) -> Result<Vec<u8>, Error> {
+        self.0.client.fetch(file).await
     }
 
     pub(crate) fn number(&self) -> i64 {

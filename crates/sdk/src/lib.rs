@@ -35,6 +35,6 @@ mod worker;
 
 pub use config::WorkerConfig;
 pub use error::{Error, JobError};
-pub use job::{ClaimedJob, Job};
+pub use job::{Attachment, ClaimedJob, Job};
 pub use tokio_util::sync::CancellationToken;
 pub use worker::Worker;

@@ -70,7 +70,7 @@ impl PostgresStore {
     pub(crate) fn announce(&self, made: &[&NewJob]) {
         if !made.is_empty() {
             self.directory.expect(made);
-            self.wakes.tell(&[Wake::Jobs, Wake::Events]);
+            self.wakes.tell(&[Wake::made(made.iter().copied()), Wake::Events]);
         }
     }
 

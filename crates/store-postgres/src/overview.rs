@@ -5,9 +5,8 @@ use crate::{
     PostgresStore,
     convert::{JobRecord, moment, slot, stamp, word},
     error::database,
-    workers::STALE_AFTER,
 };
-use leasehold_queue::{Scope, StoreResult};
+use leasehold_queue::{Scope, StoreResult, silence::SILENT_AFTER};
 use leasehold_types::{
     JobStatus, Problem, TenantId, Timestamp,
     view::{JobRow, Overview, QueueCard},
@@ -212,7 +211,7 @@ impl PostgresStore {
     async fn mark_served(&self, now: Timestamp, cards: &mut Cards) -> StoreResult<i64> {
         let rows = sqlx::query_scalar!(
             "SELECT queues FROM job_workers WHERE last_seen_at >= $1",
-            moment(now.minus(STALE_AFTER))
+            moment(now.minus(SILENT_AFTER))
         )
         .fetch_all(&self.work)
         .await

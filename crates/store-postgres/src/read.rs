@@ -8,7 +8,7 @@ use crate::{
 use leasehold_queue::{Scope, StoreResult};
 use leasehold_types::{
     AttemptOutcome, JobRef, TenantId,
-    view::{AttemptView, JobDetail, JobLink, LogLine, TrailEntry},
+    view::{AttemptView, JobDetail, JobLink, LogLine, StageMark, TrailEntry},
 };
 use serde_json::Value;
 use sqlx::{PgConnection, PgPool};
@@ -81,6 +81,7 @@ struct DetailRecord {
     cancelled_by: Option<String>,
     quarantined_at: Option<OffsetDateTime>,
     failure_timeline: Value,
+    stage_log: Option<Value>,
 }
 
 impl PostgresStore {
@@ -101,7 +102,12 @@ impl PostgresStore {
         let Some(record) = row(&mut tx, number).await? else { return Ok(None) };
         let d = detail_record(&mut tx, number).await?;
         let (parent, children) = links(&mut tx, number, d.parent_job_id, d.tenant_id).await?;
-        let attempts = attempts(&mut tx, &record, d.running_pid, log_lines).await?;
+        let mut attempts = attempts(&mut tx, &record, d.running_pid, log_lines).await?;
+        let stages: Vec<StageMark> =
+            d.stage_log.map_or_else(|| Ok(Vec::new()), |log| parsed("jobs", "stage_log", log))?;
+        for attempt in &mut attempts {
+            attempt.stages = stages.iter().filter(|mark| mark.attempt == attempt.attempt).cloned().collect();
+        }
         let trail = trail(&mut tx, number).await?;
         tx.commit().await.map_err(database)?;
         Ok(Some(JobDetail {
@@ -127,6 +133,7 @@ impl PostgresStore {
             updated_at: stamp(d.updated_at),
             cancelled_at: stamp_if(d.cancelled_at),
             leased_until: stamp_if(d.leased_until),
+            silent: None,
             error_class: d.error_class,
             error_message: d.error_message,
             error_stack: d.error_stack,
@@ -169,7 +176,7 @@ async fn detail_record(connection: &mut PgConnection, number: i64) -> StoreResul
                   j.concurrency_key, j.parent_job_id, j.metadata, j.queued_at, j.updated_at, j.cancelled_at,
                   j.leased_until, j.running_pid, j.error_class,
                   j.error_message, j.error_stack, j.cancellation_reason, j.cancelled_by, j.quarantined_at,
-                  j.failure_timeline
+                  j.failure_timeline, j.stage_log
            FROM jobs j LEFT JOIN job_definitions d ON d.id = j.definition_id
            WHERE j.number = $1"#,
         number
@@ -216,7 +223,7 @@ async fn attempts(
     let mut logs = newest_lines(connection, job.number, job.attempt_count, log_lines).await?;
     let rows = sqlx::query!(
         "SELECT attempt, outcome, worker_id, pid, started_at, finished_at, exit_code, error_code, error_text,
-                stdout_tail, stderr_tail
+                error_stack, stdout_tail, stderr_tail
          FROM job_attempts WHERE job_number = $1 ORDER BY attempt",
         job.number
     )
@@ -235,8 +242,10 @@ async fn attempts(
             exit_code: r.exit_code,
             error_code: r.error_code,
             error_text: r.error_text,
+            error_stack: r.error_stack,
             stdout_tail: r.stdout_tail,
             stderr_tail: r.stderr_tail,
+            stages: Vec::new(),
             logs: logs.remove(&r.attempt).unwrap_or_default(),
         });
     }
@@ -251,8 +260,10 @@ async fn attempts(
             exit_code: None,
             error_code: None,
             error_text: None,
+            error_stack: None,
             stdout_tail: None,
             stderr_tail: None,
+            stages: Vec::new(),
             logs: logs.remove(&job.attempt_count).unwrap_or_default(),
         });
     }

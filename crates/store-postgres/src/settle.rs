@@ -181,17 +181,19 @@ pub async fn settle(
                  cancelled_at = CASE WHEN a.status = 'cancelled' THEN $22 ELSE j.cancelled_at END,
                  quarantined_at = CASE WHEN a.status = 'quarantined' THEN $22 ELSE j.quarantined_at END,
                  attempt_base = j.attempt_base + a.refund,
-                 error_code = a.error_code, error_class = a.error_class, error_message = a.message,
-                 error_stack = a.stack, failure_streak_code = a.streak_code,
+                 error_code = a.error_code, error_class = a.error_class,
+                 error_message = CASE WHEN a.status <> 'cancelled' THEN a.message END,
+                 error_stack = CASE WHEN a.status <> 'cancelled' THEN a.stack END, failure_streak_code = a.streak_code,
                  failure_streak_count = a.streak_count, failure_timeline = a.timeline
              FROM asked a WHERE j.number = a.number
              RETURNING j.number, j.tenant_id, j.domain, j.queue, j.job_type, j.attempt_count, j.acquired_at,
                        j.progress_percent, j.status),
            history AS (
              INSERT INTO job_attempts (job_number, attempt, tenant_id, worker_id, pid, outcome, started_at,
-                    finished_at, exit_code, error_code, error_text, stdout_tail, stderr_tail)
+                    finished_at, exit_code, error_code, error_text, error_stack, stdout_tail, stderr_tail)
              SELECT e.number, e.attempt_count, e.tenant_id, a.worker, COALESCE(a.pid, a.known_pid), a.outcome,
-                    COALESCE(e.acquired_at, $22), $22, a.exit_code, a.error_code, a.message, a.stdout, a.stderr
+                    COALESCE(e.acquired_at, $22), $22, a.exit_code, a.error_code, a.message, a.stack, a.stdout,
+                    a.stderr
              FROM ended e JOIN asked a USING (number)),
            told AS (
              INSERT INTO job_events (tenant_id, job_number, domain, queue, job_type, kind, status, attempt,

@@ -17,7 +17,7 @@ use leasehold_types::{
     DefinitionId, DefinitionLimits, JobFilter, JobRef, PageRequest, TenantId, TenantLimits, Timestamp,
     UserId, WorkerId,
     view::{
-        ApiKey, Definition, JobDetail, JobsPage, LogLine, Membership, Overview, Tenant, User, WorkerView,
+        ApiKey, Definition, JobDetail, JobsPage, LogLine, Membership, Overview, Tenant, User, WorkerList,
     },
 };
 use std::time::Duration;
@@ -225,8 +225,8 @@ impl Store for PostgresStore {
         self.remove_worker(worker).await
     }
 
-    async fn workers(&self) -> StoreResult<Vec<WorkerView>> {
-        self.known_workers().await
+    async fn workers(&self, limit: u32) -> StoreResult<WorkerList> {
+        self.known_workers(limit).await
     }
 
     async fn job(&self, scope: &Scope, job: JobRef, log_lines: u32) -> StoreResult<Option<JobDetail>> {

@@ -5,16 +5,15 @@
 //! once per [`PAUSE`]: the first change goes out immediately, those that come during the pause follow as one.
 //! A wake-up may be lost with a connection; whoever waits polls as well.
 
-use leasehold_queue::params::Wake;
+use leasehold_queue::params::{LaneName, MOST_LANES, Wake};
+use serde::{Deserialize, Serialize};
 use sqlx::{
     PgPool,
     postgres::{PgConnectOptions, PgListener, PgPoolOptions},
 };
 use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU8, Ordering},
-    },
+    mem,
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 use tokio::{
@@ -27,13 +26,82 @@ const CHANNEL: &str = "leasehold";
 const PAUSE: Duration = Duration::from_millis(20);
 const RECONNECT: Duration = Duration::from_millis(500);
 const BUFFERED: usize = 256;
-const KINDS: [(Wake, char, u8); 3] = [(Wake::Jobs, 'j', 1), (Wake::Events, 'e', 2), (Wake::Cancel, 'c', 4)];
+/// Postgres takes no payload of 8000 bytes.
+const LONGEST_PAYLOAD: usize = 7_500;
+
+/// What other processes are told, in JSON.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct News {
+    from: String,
+    /// Jobs may be ready anywhere.
+    jobs: bool,
+    /// Jobs may be ready here.
+    lanes: Vec<LaneName>,
+    events: bool,
+    cancel: bool,
+}
+
+impl News {
+    /// For whoever may have missed some.
+    fn of_everything() -> Self {
+        Self { jobs: true, events: true, cancel: true, ..Self::default() }
+    }
+
+    fn is_empty(&self) -> bool {
+        !self.jobs && self.lanes.is_empty() && !self.events && !self.cancel
+    }
+
+    fn add(&mut self, wake: &Wake) {
+        match wake {
+            Wake::Jobs => self.jobs = true,
+            Wake::JobsIn(lanes) => {
+                for lane in lanes.iter().filter(|lane| !self.lanes.contains(lane)).collect::<Vec<_>>() {
+                    self.lanes.push(lane.clone());
+                }
+            }
+            Wake::Events => self.events = true,
+            Wake::Cancel => self.cancel = true,
+        }
+        if self.jobs || self.lanes.len() > MOST_LANES {
+            self.jobs = true;
+            self.lanes.clear();
+        }
+    }
+
+    fn wakes(self) -> impl Iterator<Item = Wake> {
+        let lanes = (!self.lanes.is_empty()).then(|| Wake::JobsIn(self.lanes.into()));
+        let jobs = if self.jobs { Some(Wake::Jobs) } else { lanes };
+        jobs.into_iter().chain(self.events.then_some(Wake::Events)).chain(self.cancel.then_some(Wake::Cancel))
+    }
+
+    fn payload(self) -> Result<String, serde_json::Error> {
+        let text = serde_json::to_string(&self)?;
+        if text.len() <= LONGEST_PAYLOAD {
+            return Ok(text);
+        }
+        serde_json::to_string(&Self { jobs: true, lanes: Vec::new(), ..self })
+    }
+}
 
 /// What has not been told to other processes yet.
 #[derive(Default)]
 struct Untold {
-    kinds: AtomicU8,
+    news: Mutex<News>,
     some: Notify,
+}
+
+impl Untold {
+    fn add(&self, wakes: &[Wake]) {
+        let mut news = self.news.lock().unwrap_or_else(PoisonError::into_inner);
+        wakes.iter().for_each(|wake| news.add(wake));
+        drop(news);
+        self.some.notify_one();
+    }
+
+    fn take(&self) -> News {
+        mem::take(&mut *self.news.lock().unwrap_or_else(PoisonError::into_inner))
+    }
 }
 
 pub struct Wakes {
@@ -62,13 +130,12 @@ impl Wakes {
     }
 
     /// Call after the commit.
-    pub fn tell(&self, kinds: &[Wake]) {
-        for (kind, _, bit) in KINDS.iter().filter(|(kind, ..)| kinds.contains(kind)) {
+    pub fn tell(&self, wakes: &[Wake]) {
+        for wake in wakes {
             // Nobody listening is fine.
-            let _ = self.here.send(*kind);
-            self.untold.kinds.fetch_or(*bit, Ordering::AcqRel);
+            let _ = self.here.send(wake.clone());
         }
-        self.untold.some.notify_one();
+        self.untold.add(wakes);
     }
 }
 
@@ -81,17 +148,21 @@ impl Drop for Wakes {
 async fn tell_others(pool: PgPool, untold: Arc<Untold>, origin: String) {
     loop {
         untold.some.notified().await;
-        let bits = untold.kinds.swap(0, Ordering::AcqRel);
-        if bits == 0 {
+        let news = untold.take();
+        if news.is_empty() {
             continue;
         }
-        let letters: String = KINDS.iter().filter(|k| bits & k.2 != 0).map(|k| k.1).collect();
-        let told = sqlx::query!("SELECT pg_notify($1, $2)", CHANNEL, format!("{letters} {origin}"));
-        if let Err(error) = told.execute(&pool).await {
+        if let Err(error) = tell(&pool, News { from: origin.clone(), ..news }).await {
             tracing::debug!(%error, "other processes were not woken; they will find out by polling");
         }
         tokio::time::sleep(PAUSE).await;
     }
+}
+
+async fn tell(pool: &PgPool, news: News) -> Result<(), sqlx::Error> {
+    let payload = news.payload().map_err(|error| sqlx::Error::Encode(error.into()))?;
+    sqlx::query!("SELECT pg_notify($1, $2)", CHANNEL, payload).execute(pool).await?;
+    Ok(())
 }
 
 async fn hear_others(url: String, here: broadcast::Sender<Wake>, origin: String) {
@@ -107,15 +178,51 @@ async fn listen(url: &str, here: &broadcast::Sender<Wake>, origin: &str) -> Resu
     let mut listener = PgListener::connect(url).await?;
     listener.listen(CHANNEL).await?;
     loop {
-        // None: the connection was lost and may have taken wake-ups with it, so everybody looks again.
+        // None: the connection was lost and may have taken wake-ups with it, so everybody looks again. So they do
+        // after words of another version.
         let heard = listener.try_recv().await?;
-        let payload = heard.as_ref().map_or("jec ", |n| n.payload());
-        let (letters, from) = payload.split_once(' ').unwrap_or((payload, ""));
-        if from == origin {
+        let news: Option<News> = heard.and_then(|n| serde_json::from_str(n.payload()).ok());
+        let news = news.unwrap_or_else(News::of_everything);
+        if news.from == origin {
             continue;
         }
-        for (kind, ..) in KINDS.iter().filter(|(_, letter, _)| letters.contains(*letter)) {
-            let _ = here.send(*kind);
+        for wake in news.wakes() {
+            let _ = here.send(wake);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use leasehold_types::TenantId;
+    use uuid::Uuid;
+
+    fn lane(job_type: String) -> Wake {
+        let tenant = TenantId(Uuid::nil());
+        Wake::JobsIn([LaneName { tenant, domain: "d".into(), queue: "q".into(), job_type }].into())
+    }
+
+    #[test]
+    fn lanes_are_gathered_until_they_are_too_many() {
+        let mut news = News::default();
+        assert!(news.is_empty());
+        for n in 0..MOST_LANES {
+            news.add(&lane(n.to_string()));
+            news.add(&lane("0".into()));
+        }
+        let told: News = serde_json::from_str(&news.clone().payload().unwrap()).unwrap();
+        assert_eq!((told.lanes.len(), told.jobs), (MOST_LANES, false));
+        news.add(&lane("one more".into()));
+        assert_eq!(news.wakes().collect::<Vec<_>>(), [Wake::Jobs]);
+    }
+
+    #[test]
+    fn a_payload_stays_below_what_postgres_takes() {
+        let mut news = News::default();
+        news.add(&lane("x".repeat(8_000)));
+        news.add(&Wake::Events);
+        let told: News = serde_json::from_str(&news.payload().unwrap()).unwrap();
+        assert_eq!(told.wakes().collect::<Vec<_>>(), [Wake::Jobs, Wake::Events]);
     }
 }

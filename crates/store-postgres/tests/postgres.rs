@@ -269,7 +269,7 @@ async fn another_process_is_woken() {
         loop {
             b.create(b.job(b.a)).await;
             let wake = tokio::time::timeout(Duration::from_millis(100), wakes.recv()).await;
-            if matches!(wake, Ok(Ok(Wake::Jobs))) {
+            if matches!(&wake, Ok(Ok(Wake::JobsIn(lanes))) if lanes[0].tenant == b.a) {
                 return;
             }
         }

@@ -49,15 +49,15 @@ pub(crate) async fn create_jobs(
     let mut tx = store.begin().await?;
     let answers = create_within(&mut tx, scope, &jobs, store.clock.now()).await?;
     tx.commit().await?;
-    announce(store, &answers);
+    announce(store, Wake::made(&jobs), &answers);
     Ok(answers)
 }
 
 /// Tells workers and readers of new jobs, after the commit.
-pub(crate) fn announce(store: &SqliteStore, answers: &[CreateAnswer]) {
+pub(crate) fn announce(store: &SqliteStore, wake: Wake, answers: &[CreateAnswer]) {
     let new = |answer: &CreateAnswer| answer.as_ref().is_ok_and(|job| job.how == HowCreated::Inserted);
     if answers.iter().any(new) {
-        store.bell.ring(Wake::Jobs);
+        store.bell.ring(wake);
         store.bell.ring(Wake::Events);
     }
 }

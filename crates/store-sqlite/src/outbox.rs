@@ -39,6 +39,7 @@ pub(crate) struct NewEvent<'a> {
     attempt: i64,
     progress: i64,
     attrs: Option<String>,
+    at: Option<Timestamp>,
 }
 
 /// What only some kinds of events carry.
@@ -76,7 +77,13 @@ impl<'a> NewEvent<'a> {
             attempt,
             progress,
             attrs: None,
+            at: None,
         }
+    }
+
+    /// Earlier than it is written.
+    pub fn at(self, at: Timestamp) -> Self {
+        Self { at: Some(at), ..self }
     }
 
     pub fn with(self, attrs: &Attrs) -> Outcome<Self> {
@@ -101,7 +108,7 @@ pub(crate) async fn append(
                                  attrs, created_at)
          SELECT value ->> 'tenant_id', value ->> 'job_number', value ->> 'domain',
                 value ->> 'queue', value ->> 'job_type', value ->> 'kind', value ->> 'status',
-                value ->> 'attempt', value ->> 'progress', value ->> 'attrs', ?2
+                value ->> 'attempt', value ->> 'progress', value ->> 'attrs', COALESCE(value ->> 'at', ?2)
          FROM given ORDER BY key",
         events,
         now

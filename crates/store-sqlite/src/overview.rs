@@ -11,7 +11,7 @@ use crate::{
     lanes::{self, Lane},
     list, outbox, workers,
 };
-use leasehold_queue::Scope;
+use leasehold_queue::{Scope, silence::SILENT_AFTER};
 use leasehold_types::{
     JobFilter, JobStatus, Problem, TenantId, Timestamp,
     view::{Overview, QueueCard},
@@ -224,7 +224,7 @@ async fn add_controls(connection: &mut SqliteConnection, cards: &mut Cards) -> O
 
 /// What each live worker serves.
 async fn live_workers(connection: &mut SqliteConnection, now: Timestamp) -> Outcome<Vec<Vec<String>>> {
-    let since = now.minus(workers::STALE_AFTER).to_string();
+    let since = now.minus(SILENT_AFTER).to_string();
     let rows = sqlx::query_scalar!("SELECT queues FROM job_workers WHERE last_seen_at >= ?1", since)
         .fetch_all(connection)
         .await?;

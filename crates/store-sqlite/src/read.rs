@@ -4,7 +4,7 @@ use crate::{SqliteStore, convert::Table, error::Outcome, list::JobRecord, logs, 
 use leasehold_queue::Scope;
 use leasehold_types::{
     AttemptOutcome, JobRef,
-    view::{AttemptView, JobDetail, JobLink, JobRow, TrailEntry},
+    view::{AttemptView, JobDetail, JobLink, JobRow, StageMark, TrailEntry},
 };
 use sqlx::SqliteConnection;
 
@@ -85,6 +85,7 @@ struct MoreRecord {
     cancelled_by: Option<String>,
     quarantined_at: Option<String>,
     failure_timeline: String,
+    stage_log: Option<String>,
 }
 
 pub(crate) async fn job(
@@ -112,6 +113,7 @@ pub(crate) async fn job(
         updated_at: JOBS.time("updated_at", &more.updated_at)?,
         cancelled_at: JOBS.time_opt("cancelled_at", more.cancelled_at.as_deref())?,
         leased_until: JOBS.time_opt("leased_until", more.leased_until.as_deref())?,
+        silent: None,
         quarantined_at: JOBS.time_opt("quarantined_at", more.quarantined_at.as_deref())?,
         failure_timeline: JOBS.json("failure_timeline", &more.failure_timeline)?,
         row,
@@ -166,7 +168,7 @@ async fn more_of(connection: &mut SqliteConnection, number: i64) -> Outcome<More
                   j.concurrency_key, j.parent_job_id, j.metadata, j.queued_at, j.updated_at, j.cancelled_at,
                   j.leased_until, j.running_pid, j.error_class,
                   j.error_message, j.error_stack, j.cancellation_reason, j.cancelled_by, j.quarantined_at,
-                  j.failure_timeline
+                  j.failure_timeline, j.stage_log AS "stage_log?: String"
            FROM jobs j LEFT JOIN job_definitions d ON d.id = j.definition_id WHERE j.number = ?1"#,
         number
     )
@@ -194,12 +196,16 @@ async fn attempts_of(
             exit_code: None,
             error_code: None,
             error_text: None,
+            error_stack: None,
             stdout_tail: None,
             stderr_tail: None,
+            stages: Vec::new(),
             logs: Vec::new(),
         });
     }
+    let stages: Vec<StageMark> = JOBS.json_opt("stage_log", more.stage_log.as_deref())?.unwrap_or_default();
     for attempt in &mut attempts {
+        attempt.stages = stages.iter().filter(|mark| mark.attempt == attempt.attempt).cloned().collect();
         attempt.logs = logs::newest(connection, job.number, attempt.attempt, log_lines).await?;
     }
     Ok(attempts)
@@ -208,7 +214,7 @@ async fn attempts_of(
 async fn ended_attempts(connection: &mut SqliteConnection, number: i64) -> Outcome<Vec<AttemptView>> {
     let rows = sqlx::query!(
         "SELECT attempt, outcome, worker_id, pid, started_at, finished_at, exit_code, error_code, error_text,
-                stdout_tail, stderr_tail
+                error_stack, stdout_tail, stderr_tail
          FROM job_attempts WHERE job_number = ?1 ORDER BY attempt",
         number
     )
@@ -226,8 +232,10 @@ async fn ended_attempts(connection: &mut SqliteConnection, number: i64) -> Outco
                 worker_id: row.worker_id,
                 error_code: row.error_code,
                 error_text: row.error_text,
+                error_stack: row.error_stack,
                 stdout_tail: row.stdout_tail,
                 stderr_tail: row.stderr_tail,
+                stages: Vec::new(),
                 logs: Vec::new(),
             })
         })

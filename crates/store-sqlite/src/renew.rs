@@ -6,8 +6,11 @@ use crate::{
     error::Outcome,
     outbox::{self, Attrs, Kin, NewEvent},
 };
-use leasehold_queue::params::{Lease, Measured, RenewAnswer, Renewal, Wake};
-use leasehold_types::{JobStatus, LiveKind, Timestamp, WorkerId};
+use leasehold_queue::{
+    params::{Lease, Measured, RenewAnswer, Renewal, Wake},
+    progress::STAGES_KEPT,
+};
+use leasehold_types::{JobStatus, LiveKind, Timestamp, WorkerId, view::StageMark};
 use serde::Serialize;
 use sqlx::SqliteConnection;
 use std::collections::{BTreeMap, HashSet};
@@ -34,6 +37,8 @@ struct Held {
     message: Option<String>,
     pid: Option<i64>,
     checkpoint: Option<String>,
+    /// None while no stage was ever entered.
+    stage_log: Option<Vec<StageMark>>,
 }
 
 impl Held {
@@ -42,13 +47,24 @@ impl Held {
     }
 
     /// Takes a report over; true when it changes something. Progress never falls.
-    fn report(&mut self, report: &Measured) -> bool {
+    fn report(&mut self, report: &Measured, at: Timestamp) -> bool {
         let before = (self.progress, self.stage.clone(), self.message.clone());
         self.progress =
             self.progress.max(report.percent.map_or(0, |percent| i64::from(percent.clamp(0, 100))));
         self.stage = report.stage.as_deref().map(text).or_else(|| self.stage.take());
         self.message = report.message.as_deref().map(text).or_else(|| self.message.take());
+        if before.1 != self.stage {
+            self.remember_stage(at);
+        }
         (&before.0, &before.1, &before.2) != (&self.progress, &self.stage, &self.message)
+    }
+
+    fn remember_stage(&mut self, at: Timestamp) {
+        let (Some(stage), Ok(attempt)) = (self.stage.clone(), i32::try_from(self.attempt)) else { return };
+        let log = self.stage_log.get_or_insert_default();
+        if log.len() < STAGES_KEPT {
+            log.push(StageMark { attempt, stage, at });
+        }
     }
 
     fn attrs(&self) -> Attrs {
@@ -57,7 +73,7 @@ impl Held {
 }
 
 /// A report that changed something: the job, its percentage, and what else to tell.
-type Told = (i64, i64, Attrs);
+type Told = (i64, i64, Attrs, Timestamp);
 
 pub(crate) async fn renew(store: &SqliteStore, renewals: Vec<Renewal>) -> Outcome<Vec<RenewAnswer>> {
     if renewals.is_empty() {
@@ -74,8 +90,8 @@ pub(crate) async fn renew(store: &SqliteStore, renewals: Vec<Renewal>) -> Outcom
             answers.push(RenewAnswer::Lost);
             continue;
         };
-        if apply(job, renewal, store, now)? {
-            told.push((number, job.progress, job.attrs()));
+        if let Some(at) = apply(job, renewal, store, now)? {
+            told.push((number, job.progress, job.attrs(), at));
         }
         touched.insert(number);
         answers.push(RenewAnswer::Held { cancel_requested: job.cancel_requested });
@@ -90,14 +106,22 @@ pub(crate) async fn renew(store: &SqliteStore, renewals: Vec<Renewal>) -> Outcom
     Ok(answers)
 }
 
-fn apply(job: &mut Held, renewal: Renewal, store: &SqliteStore, now: Timestamp) -> Outcome<bool> {
+/// The moment of a report that changes something.
+fn apply(
+    job: &mut Held,
+    renewal: Renewal,
+    store: &SqliteStore,
+    now: Timestamp,
+) -> Outcome<Option<Timestamp>> {
     let until = now.plus(renewal.extend_by.min(store.longest_lease));
     job.leased_until = job.leased_until.max(until);
     job.pid = renewal.pid.map(i64::from).or(job.pid);
     if let Some(checkpoint) = &renewal.checkpoint {
         job.checkpoint = Some(to_json(checkpoint)?);
     }
-    Ok(renewal.progress.is_some_and(|report| job.report(&report)))
+    let Some(report) = renewal.progress else { return Ok(None) };
+    let at = report.at.map_or(now, |at| at.min(now));
+    Ok(job.report(&report, at).then_some(at))
 }
 
 async fn running(connection: &mut SqliteConnection, renewals: &[Renewal]) -> Outcome<BTreeMap<i64, Held>> {
@@ -110,7 +134,7 @@ async fn running(connection: &mut SqliteConnection, renewals: &[Renewal]) -> Out
                   j.leased_until AS "leased_until!: String", j.attempt_count AS "attempt_count!: i64",
                   j.cancel_requested_at IS NOT NULL AS "cancel_requested!: bool",
                   j.progress_percent AS "progress_percent!: i64", j.stage AS "stage?: String",
-                  j.progress_message AS "progress_message?: String"
+                  j.progress_message AS "progress_message?: String", j.stage_log AS "stage_log?: String"
            FROM json_each(?1) asked JOIN jobs j ON j.number = asked.value
            WHERE j.status = 'processing'"#,
         numbers
@@ -137,6 +161,7 @@ async fn running(connection: &mut SqliteConnection, renewals: &[Renewal]) -> Out
                 message: row.progress_message,
                 pid: None,
                 checkpoint: None,
+                stage_log: JOBS.json_opt("stage_log", row.stage_log.as_deref())?,
             };
             Ok((row.number, held))
         })
@@ -158,7 +183,8 @@ async fn write_back(
          SET leased_until = held.value ->> 'leased_until', progress_percent = held.value ->> 'progress',
              stage = held.value ->> 'stage', progress_message = held.value ->> 'message',
              running_pid = COALESCE(held.value ->> 'pid', running_pid),
-             checkpoint = COALESCE(held.value ->> 'checkpoint', checkpoint), updated_at = ?2
+             checkpoint = COALESCE(held.value ->> 'checkpoint', checkpoint),
+             stage_log = held.value ->> 'stage_log', updated_at = ?2
          FROM given AS held
          WHERE jobs.number = held.value ->> 'number' AND jobs.status = 'processing'",
         rows,
@@ -176,12 +202,12 @@ async fn announce(
     now: Timestamp,
 ) -> Outcome<()> {
     let mut events = Vec::with_capacity(told.len());
-    for (number, progress, attrs) in told {
+    for (number, progress, attrs, at) in told {
         if let Some(job) = held.get(number) {
             let (kin, attempt) = (&job.kin, job.attempt);
             let event =
                 NewEvent::new(LiveKind::Progress, JobStatus::Processing, kin, *number, attempt, *progress);
-            events.push(event.with(attrs)?);
+            events.push(event.with(attrs)?.at(*at));
         }
     }
     outbox::append(connection, &events, now).await

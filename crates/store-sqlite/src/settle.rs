@@ -78,6 +78,7 @@ struct AttemptInsert {
     exit_code: Option<i32>,
     error_code: Option<String>,
     error_text: Option<String>,
+    error_stack: Option<String>,
     stdout_tail: Option<String>,
     stderr_tail: Option<String>,
 }
@@ -117,10 +118,10 @@ impl Settlement {
     ) -> Outcome<JobStatus> {
         let before = job.clone();
         move_to(job, &verdict, end.token);
-        self.attempts.push(attempt_of(&before, end.facts, &verdict, message.clone()));
+        self.attempts.push(attempt_of(&before, end.facts, &verdict, (message.clone(), stack.clone())));
         self.jobs.push(JobUpdate {
-            error_message: message.clone(),
-            error_stack: stack,
+            error_message: message.clone().filter(|_| verdict.status != JobStatus::Cancelled),
+            error_stack: stack.filter(|_| verdict.status != JobStatus::Cancelled),
             ..JobUpdate::new(job, end, &verdict)?
         });
         let attrs = Attrs {
@@ -226,7 +227,7 @@ fn attempt_of(
     job: &Standing,
     facts: &AttemptFacts,
     verdict: &Verdict,
-    error_text: Option<String>,
+    (error_text, error_stack): (Option<String>, Option<String>),
 ) -> AttemptInsert {
     AttemptInsert {
         job_number: job.number,
@@ -239,6 +240,7 @@ fn attempt_of(
         exit_code: facts.exit_code,
         error_code: verdict.error_code.clone(),
         error_text,
+        error_stack,
         stdout_tail: facts.stdout_tail.as_deref().map(text),
         stderr_tail: facts.stderr_tail.as_deref().map(text),
     }
@@ -285,10 +287,11 @@ async fn insert_attempts(
     sqlx::query!(
         "WITH given AS MATERIALIZED (SELECT key, jsonb(value) AS value FROM json_each(?1))
          INSERT INTO job_attempts (job_number, attempt, tenant_id, worker_id, pid, outcome, started_at, finished_at,
-                                   exit_code, error_code, error_text, stdout_tail, stderr_tail)
+                                   exit_code, error_code, error_text, error_stack, stdout_tail, stderr_tail)
          SELECT value ->> 'job_number', value ->> 'attempt', value ->> 'tenant_id', value ->> 'worker_id',
                 value ->> 'pid', value ->> 'outcome', COALESCE(value ->> 'started_at', ?2), ?2,
                 value ->> 'exit_code', value ->> 'error_code', value ->> 'error_text',
+                value ->> 'error_stack',
                 value ->> 'stdout_tail', value ->> 'stderr_tail'
          FROM given",
         attempts,

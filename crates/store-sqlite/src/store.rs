@@ -20,7 +20,7 @@ use leasehold_types::{
     DefinitionId, DefinitionLimits, JobFilter, JobRef, PageRequest, TenantId, TenantLimits, Timestamp,
     UserId, WorkerId,
     view::{
-        ApiKey, Definition, JobDetail, JobsPage, LogLine, Membership, Overview, Tenant, User, WorkerView,
+        ApiKey, Definition, JobDetail, JobsPage, LogLine, Membership, Overview, Tenant, User, WorkerList,
     },
 };
 use std::time::Duration;
@@ -193,8 +193,8 @@ impl Store for SqliteStore {
     async fn forget_worker(&self, worker: &WorkerId) -> StoreResult<()> {
         Ok(workers::forget(self, worker).await?)
     }
-    async fn workers(&self) -> StoreResult<Vec<WorkerView>> {
-        Ok(workers::all(self).await?)
+    async fn workers(&self, limit: u32) -> StoreResult<WorkerList> {
+        Ok(workers::all(self, limit).await?)
     }
 
     async fn job(&self, scope: &Scope, job: JobRef, log_lines: u32) -> StoreResult<Option<JobDetail>> {

@@ -1,18 +1,23 @@
 //! Workers and their signs of life.
 
 use crate::{
-    SqliteStore,
+    SqliteStore, convert,
     convert::{Table, to_json},
     error::Outcome,
 };
-use leasehold_queue::params::Heartbeat;
-use leasehold_types::{Timestamp, WorkerId, view::WorkerView};
-use std::time::Duration;
+use leasehold_queue::{
+    params::Heartbeat,
+    silence::{FORGOTTEN_AFTER, Leases, SILENT_AFTER, shown},
+};
+use leasehold_types::{
+    Timestamp, WorkerId,
+    view::{WorkerList, WorkerView},
+};
+use sqlx::SqliteConnection;
+use std::collections::HashMap;
 
 const WORKERS: Table = Table("job_workers");
-/// Three beats of five seconds.
-pub(crate) const STALE_AFTER: Duration = Duration::from_secs(15);
-const GONE_AFTER: Duration = Duration::from_secs(3_600);
+const JOBS: Table = Table("jobs");
 
 pub(crate) async fn heartbeat(store: &SqliteStore, beat: Heartbeat) -> Outcome<()> {
     let now = store.clock.now().to_string();
@@ -50,51 +55,82 @@ pub(crate) async fn forget(store: &SqliteStore, worker: &WorkerId) -> Outcome<()
     Ok(tx.commit().await?)
 }
 
-pub(crate) async fn all(store: &SqliteStore) -> Outcome<Vec<WorkerView>> {
+pub(crate) async fn all(store: &SqliteStore, limit: u32) -> Outcome<WorkerList> {
     let now = store.clock.now();
-    let gone_before = now.minus(GONE_AFTER).to_string();
+    let (since, silent) = (now.minus(FORGOTTEN_AFTER).to_string(), now.minus(SILENT_AFTER).to_string());
+    let mut snapshot = store.read.begin().await?;
+    let counts = sqlx::query!(
+        r#"SELECT count(*) AS "all!: i64", count(*) FILTER (WHERE last_seen_at < ?2) AS "stale!: i64"
+           FROM job_workers WHERE last_seen_at > ?1"#,
+        since,
+        silent
+    )
+    .fetch_one(&mut *snapshot)
+    .await?;
+    let limit = convert::limit(limit);
     let rows = sqlx::query!(
         "SELECT worker_id, hostname, version, queues, commands, running_count, metadata,
-                started_at, last_seen_at
-         FROM job_workers ORDER BY last_seen_at DESC, worker_id"
+                started_at, last_seen_at, key_prefix
+         FROM job_workers WHERE last_seen_at > ?1 ORDER BY last_seen_at DESC, worker_id LIMIT ?2",
+        since,
+        limit
     )
-    .fetch_all(&store.read)
+    .fetch_all(&mut *snapshot)
     .await?;
-    // A page that only looks should not wait for the writer, unless there is something to remove.
-    if rows.iter().any(|row| row.last_seen_at <= gone_before) {
-        remove_gone(store, &gone_before).await?;
-    }
-    let live = rows.into_iter().filter(|row| row.last_seen_at > gone_before);
-    live.map(|row| {
-        let last_seen_at = WORKERS.time("last_seen_at", &row.last_seen_at)?;
-        Ok(WorkerView {
+    let ids: Vec<&str> = rows.iter().map(|row| row.worker_id.as_str()).collect();
+    let leases = leases_of(&mut snapshot, &ids, now).await?;
+    let workers = rows.into_iter().map(|row| {
+        let held = leases.get(&row.worker_id).copied().unwrap_or_default();
+        let view = WorkerView {
             queues: WORKERS.json("queues", &row.queues)?,
             commands: WORKERS.json("commands", &row.commands)?,
             running_count: WORKERS.int("running_count", row.running_count)?,
             started_at: WORKERS.time("started_at", &row.started_at)?,
-            last_seen_at,
+            last_seen_at: WORKERS.time("last_seen_at", &row.last_seen_at)?,
             metadata: WORKERS.json("metadata", &row.metadata)?,
-            stale: is_stale(last_seen_at, now),
+            stale: false,
+            silent: None,
             worker_id: row.worker_id,
             hostname: row.hostname,
             version: row.version,
-        })
-    })
-    .collect()
+        };
+        Ok(shown(view, held, row.key_prefix.is_none(), now))
+    });
+    let workers = workers.collect::<Outcome<_>>()?;
+    Ok(WorkerList { workers, live: counts.all - counts.stale, stale: counts.stale })
 }
 
-pub(crate) fn is_stale(last_seen_at: Timestamp, now: Timestamp) -> bool {
-    last_seen_at < now.minus(STALE_AFTER)
+/// One look at the running jobs for all of them.
+async fn leases_of(
+    connection: &mut SqliteConnection,
+    workers: &[&str],
+    now: Timestamp,
+) -> Outcome<HashMap<String, Leases>> {
+    let (workers, now) = (to_json(workers)?, now.to_string());
+    let rows = sqlx::query!(
+        r#"SELECT worker_id AS "worker_id!: String", count(*) AS "jobs!: i64",
+                  max(leased_until) AS "last_ends_at?: String"
+           FROM jobs WHERE status = 'processing' AND worker_id IN (SELECT value FROM json_each(?1))
+             AND leased_until > ?2
+           GROUP BY worker_id"#,
+        workers,
+        now
+    )
+    .fetch_all(connection)
+    .await?;
+    rows.into_iter()
+        .map(|row| {
+            let leases = Leases {
+                jobs: JOBS.int("number", row.jobs)?,
+                last_ends_at: JOBS.time_opt("leased_until", row.last_ends_at.as_deref())?,
+            };
+            Ok((row.worker_id, leases))
+        })
+        .collect()
 }
 
 /// Whether a worker's list of lanes (`domain/queue`, `*` for any) covers this queue.
 pub(crate) fn serves(lanes: &[String], domain: &str, queue: &str) -> bool {
     let (one, whole) = (format!("{domain}/{queue}"), format!("{domain}/*"));
     lanes.iter().any(|served| *served == one || *served == whole || served == "*/*")
-}
-
-async fn remove_gone(store: &SqliteStore, before: &str) -> Outcome<()> {
-    let mut tx = store.begin().await?;
-    sqlx::query!("DELETE FROM job_workers WHERE last_seen_at <= ?1", before).execute(&mut *tx).await?;
-    Ok(tx.commit().await?)
 }

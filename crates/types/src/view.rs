@@ -74,6 +74,9 @@ pub struct JobDetail {
     pub updated_at: Timestamp,
     pub cancelled_at: Option<Timestamp>,
     pub leased_until: Option<Timestamp>,
+    /// It runs on a worker that is not heard of.
+    #[serde(default)]
+    pub silent: Option<Silence>,
     pub error_class: Option<String>,
     pub error_message: Option<String>,
     pub error_stack: Option<String>,
@@ -116,10 +119,24 @@ pub struct AttemptView {
     pub exit_code: Option<i32>,
     pub error_code: Option<String>,
     pub error_text: Option<String>,
+    /// Where it failed, as the worker told it.
+    #[serde(default)]
+    pub error_stack: Option<String>,
     pub stdout_tail: Option<String>,
     pub stderr_tail: Option<String>,
+    /// The stages it went through, in order.
+    #[serde(default)]
+    pub stages: Vec<StageMark>,
     /// The newest lines kept of this attempt, oldest first.
     pub logs: Vec<LogLine>,
+}
+
+/// An attempt came to a stage.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct StageMark {
+    pub attempt: i32,
+    pub stage: String,
+    pub at: Timestamp,
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -324,11 +341,35 @@ pub struct WorkerView {
     pub metadata: Value,
     /// Three beats were missed.
     pub stale: bool,
+    /// Then it says for how long, and what becomes of its jobs.
+    #[serde(default)]
+    pub silent: Option<Silence>,
+}
+
+/// The workers heard of lately, the newest sign of life first: as many as were asked for, and how many there are.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct WorkerList {
+    pub workers: Vec<WorkerView>,
+    pub live: i64,
+    pub stale: i64,
+}
+
+/// A worker that is not heard of.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Silence {
+    /// The last sign of life.
+    pub since: Timestamp,
+    pub seconds: i64,
+    /// Until the last of its leases ends; none when it holds nothing.
+    pub lease_left_seconds: Option<i64>,
+    /// All of it in one sentence.
+    pub text: String,
 }
 
 /// What a store knows about why a job may be waiting.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct DiagnosisFacts {
+    pub number: i64,
     pub status: JobStatus,
     pub now: Timestamp,
     pub available_at: Option<Timestamp>,
@@ -347,6 +388,8 @@ pub struct DiagnosisFacts {
     /// Ready jobs of the same tenant, queue and type that are claimed before it, counted up to a cap.
     pub ahead: i64,
     pub ahead_capped: bool,
+    /// It runs on a worker that is not heard of.
+    pub silent: Option<Silence>,
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]

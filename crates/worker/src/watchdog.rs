@@ -16,6 +16,7 @@ const PING_EVERY: Duration = Duration::from_secs(30);
 const UNITS_EVERY: Duration = Duration::from_secs(2);
 /// Schedules name minutes; a second late is on time.
 const SCHEDULES_EVERY: Duration = Duration::from_secs(1);
+const WORKERS_EVERY: Duration = Duration::from_secs(60);
 const PRUNE_EVERY: Duration = Duration::from_secs(3_600);
 /// A chore that hangs must not keep the next one from starting for ever.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -44,6 +45,9 @@ pub async fn watchdog(engine: Arc<Engine>, shutdown: CancellationToken) {
             every(FOLD_EVERY, "folding counters", || store.fold_counters()),
             every(CHAIN_EVERY, "chaining the audit log", || chain_audit(&engine)),
             every(PING_EVERY, "asking the database's time", || store.ping()),
+            every(WORKERS_EVERY, "forgetting silent workers", || async {
+                store.prune_workers().await.map(drop)
+            }),
             every(PRUNE_EVERY, "removing old sessions", || async { store.prune_sessions().await.map(drop) }),
         )
     };

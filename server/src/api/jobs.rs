@@ -5,7 +5,7 @@ mod bulk;
 mod caller;
 mod closer;
 mod counts;
-mod files;
+pub mod files;
 mod listing;
 mod telling;
 

@@ -31,7 +31,8 @@ use utoipa_axum::router::OpenApiRouter;
             to `cap_seconds`, with `none`, `full` or `decorrelated` jitter. Attempts used up: `dead_letter`. The same `error_code` several \
             times in a row: `quarantined`.\n\n\
             **Cancelling.** A waiting job is cancelled at once. A running one is asked to stop: its worker hears of it with its next \
-            heartbeat, and whatever it reports then, the job ends as `cancelled`, unless it was completed before."
+            heartbeat. It ends as `cancelled` when the worker says that it stopped, fails, hands it back or is lost. Work that was \
+            done all the same stands: such a job ends as `completed`."
     ),
     // Parameters only name the words they take; this is where the words stand.
     components(schemas(ProblemShape, FieldShape, JobState, Moment, SortWord, SortOrderWord, SourceWord)),

@@ -5,9 +5,11 @@ use super::Refusal;
 use crate::problem;
 use leasehold_types::{
     AttemptOutcome, CatchUp, ErrorClass, FieldError, FiringOutcome, JobStatus, LiveKind, LogStream,
-    Problem as Said, ProblemCode, Source, TriggerKind, UnitKind, UnitState,
+    Problem as Said, ProblemCode, Source, Timestamp, TriggerKind, UnitKind, UnitState,
     browse::{SortBy, SortOrder},
+    view::Silence,
 };
+use serde::Serialize;
 use std::collections::BTreeMap;
 use utoipa::{
     IntoResponses, PartialSchema, ToSchema,
@@ -149,5 +151,26 @@ impl IntoResponses for Refusal {
             (status.to_string(), response.into())
         };
         by_status.into_iter().map(described).collect()
+    }
+}
+
+/// A worker that is not heard of.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Silence)]
+pub struct SilenceView {
+    /// The last sign of life.
+    #[schema(value_type = Moment)]
+    since: Timestamp,
+    seconds: i64,
+    /// Until the last of its leases ends; none when it holds nothing.
+    lease_left_seconds: Option<i64>,
+    /// All of it in one sentence.
+    text: String,
+}
+
+impl From<Silence> for SilenceView {
+    fn from(silence: Silence) -> Self {
+        let Silence { since, seconds, lease_left_seconds, text } = silence;
+        Self { since, seconds, lease_left_seconds, text }
     }
 }

@@ -4,17 +4,22 @@
 //! request after the claim shows the lease in its body.
 
 mod asking;
-mod poll;
+mod dispatcher;
+mod files;
+mod handed;
 mod reporting;
 mod roll;
+mod room;
 
 use super::{Answer, Api, Body, JobPath, Refusal, openapi::guarded};
 use crate::auth::api_key::{Entered, KeyScope};
 use asking::{Claim, Claimed};
 use axum::{Json, extract::State};
+use dispatcher::Dispatcher;
 use leasehold_queue::transition::Ending;
-use poll::Waiting;
-use reporting::{Complete, Ended, Fail, Heartbeat, Logs, Progress, Release, StillHeld, Written};
+use reporting::{
+    Cancelled, Checkpoint, Complete, Ended, Fail, Heartbeat, Logs, Progress, Release, StillHeld, Written,
+};
 use roll::Roll;
 use std::{sync::Arc, time::Duration};
 use utoipa_axum::{router::OpenApiRouter, routes};
@@ -23,7 +28,15 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 struct Workers {
     api: Api,
     roll: Arc<Roll>,
-    waiting: Arc<Waiting>,
+    dispatcher: Arc<Dispatcher>,
+}
+
+impl Workers {
+    fn new(api: &Api) -> Self {
+        let roll = Arc::new(Roll::new(api.engine.clone()));
+        let dispatcher = Dispatcher::new(api.engine.clone(), api.ending.clone(), roll.clone());
+        Self { api: api.clone(), roll, dispatcher: Arc::new(dispatcher) }
+    }
 }
 
 pub fn routes(api: &Api) -> OpenApiRouter {
@@ -32,16 +45,19 @@ pub fn routes(api: &Api) -> OpenApiRouter {
         .routes(routes!(heartbeat))
         .routes(routes!(progress))
         .routes(routes!(logs))
+        .routes(routes!(checkpoint))
+        .routes(routes!(files::list, files::add))
         .routes(routes!(complete))
         .routes(routes!(fail))
+        .routes(routes!(cancelled))
         .routes(routes!(release));
-    let workers = Workers { api: api.clone(), roll: Arc::default(), waiting: Arc::default() };
-    guarded(protocol, api, KeyScope::Worker).with_state(workers)
+    guarded(protocol, api, KeyScope::Worker).with_state(Workers::new(api))
 }
 
 /// Take jobs to run
 ///
-/// Waits up to `wait_seconds` for one; an empty list says that there was none.
+/// Waits up to `wait_seconds` for one; an empty list says that there was none. Who waits longest is served first. A key
+/// may have only so many workers, and only so many claims waiting: beyond that the answer is 429.
 #[utoipa::path(
     post, path = "/jobs/claim", tag = "worker", request_body = Claim,
     responses((status = 200, body = Claimed), Refusal)
@@ -53,9 +69,10 @@ async fn claim(
 ) -> Answer<Claimed> {
     let engine = &workers.api.engine;
     let (name, asked, patience) = body.checked(&scope, engine.config())?;
-    let jobs = poll::claim(&workers, scope, asked, patience).await?;
+    workers.roll.admit(&scope, &asked).await?;
+    let handed = workers.dispatcher.claim(&scope, asked, patience).await?;
     let definitions = engine.definitions().await?;
-    Ok(Json(Claimed::new(name, jobs, &definitions)))
+    Ok(Json(Claimed::new(name, handed.take(), &definitions)))
 }
 
 /// Keep the lease alive
@@ -73,7 +90,7 @@ async fn heartbeat(
     let engine = &workers.api.engine;
     let (held, extend_by) = (body.held(&scope, job)?, body.extend_by(engine.config())?);
     let renewed = engine.remote_renew(&scope, &held, extend_by, None).await?;
-    workers.roll.seen(engine, &held.worker).await;
+    workers.roll.seen(&[held.worker]);
     Ok(Json(renewed.into()))
 }
 
@@ -95,7 +112,7 @@ async fn progress(
     let held = body.held(&scope, job)?;
     let report = body.report()?;
     let renewed = engine.remote_renew(&scope, &held, Duration::ZERO, Some(report)).await?;
-    workers.roll.seen(engine, &held.worker).await;
+    workers.roll.seen(&[held.worker]);
     Ok(Json(renewed.into()))
 }
 
@@ -119,9 +136,29 @@ async fn logs(
     Ok(Json(written.into()))
 }
 
+/// Keep a checkpoint
+///
+/// It replaces the one before. The claim of the next attempt brings it.
+#[utoipa::path(
+    post, path = "/jobs/{id}/checkpoint", tag = "worker", request_body = Checkpoint,
+    params(("id" = String, Path, description = "The number or id of the job")),
+    responses((status = 200, body = StillHeld), Refusal)
+)]
+async fn checkpoint(
+    State(workers): State<Workers>,
+    Entered(scope): Entered,
+    JobPath(job): JobPath,
+    Body(body): Body<Checkpoint>,
+) -> Answer<StillHeld> {
+    let held = body.held(&scope, job)?;
+    let renewed = workers.api.engine.remote_checkpoint(&scope, &held, body.value()).await?;
+    workers.roll.seen(&[held.worker]);
+    Ok(Json(renewed.into()))
+}
+
 /// Complete the job
 ///
-/// Repeated with the same `completion_token` it has no further effect.
+/// What is done is done, also when it was asked to stop meanwhile. Repeated with the same `completion_token` it has no further effect.
 #[utoipa::path(
     post, path = "/jobs/{id}/complete", tag = "worker", request_body = Complete,
     params(("id" = String, Path, description = "The number or id of the job")),
@@ -140,7 +177,7 @@ async fn complete(
 
 /// Report a failure
 ///
-/// The job goes back to the queue, or ends, as its definition says.
+/// The job goes back to the queue, or ends, as its definition says. One that was asked to stop ends as cancelled.
 #[utoipa::path(
     post, path = "/jobs/{id}/fail", tag = "worker", request_body = Fail,
     params(("id" = String, Path, description = "The number or id of the job")),
@@ -151,6 +188,25 @@ async fn fail(
     Entered(scope): Entered,
     JobPath(job): JobPath,
     Body(body): Body<Fail>,
+) -> Answer<Ended> {
+    let held = body.held(&scope, job)?;
+    let (ending, token) = body.parts()?;
+    Ok(Json(workers.api.engine.remote_finish(&scope, &held, ending, None, token).await?.into()))
+}
+
+/// Say that the job was stopped on request
+///
+/// Only when `cancel_requested` was true; else 409 `WRONG_STATE`.
+#[utoipa::path(
+    post, path = "/jobs/{id}/cancelled", tag = "worker", request_body = Cancelled,
+    params(("id" = String, Path, description = "The number or id of the job")),
+    responses((status = 200, body = Ended), Refusal)
+)]
+async fn cancelled(
+    State(workers): State<Workers>,
+    Entered(scope): Entered,
+    JobPath(job): JobPath,
+    Body(body): Body<Cancelled>,
 ) -> Answer<Ended> {
     let held = body.held(&scope, job)?;
     let (ending, token) = body.parts()?;

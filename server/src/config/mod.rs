@@ -12,6 +12,7 @@ mod sources;
 #[cfg(test)]
 mod tests;
 mod unavailable;
+mod workers;
 
 use crate::sse::StreamLimits;
 pub use http::HttpConfig;
@@ -109,6 +110,7 @@ impl Config {
                 sources.parsed::<u32>("JOBS_EVENTS_RETENTION_HOURS", 168)?.into(),
             ) * 3_600,
             idempotency_ttl: sources.seconds("JOBS_IDEMPOTENCY_TTL_SECONDS", 86_400)?,
+            remote: workers::limits(sources)?,
             ..EngineConfig::default()
         };
         engine.rules.quarantine_threshold =

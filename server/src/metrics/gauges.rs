@@ -5,7 +5,7 @@ use leasehold_queue::{
     Engine, Scope, StoreResult,
     figures::{Kindred, RecentRun},
 };
-use leasehold_types::{JobStatus, TenantId, Timestamp, view::WorkerView};
+use leasehold_types::{JobStatus, TenantId, Timestamp, view::WorkerList};
 use std::{
     collections::HashMap,
     sync::Arc,
@@ -20,6 +20,8 @@ const MOST_LEASES: u32 = 10_000;
 const RECENT_RUNS: u32 = 1_000;
 const RUNS_FRESH: Duration = Duration::from_secs(60);
 const MOST_BEHIND: u32 = 1_000;
+/// All are counted; of these is told what they run less of.
+const MOST_WORKERS: u32 = 1_000;
 /// A database that hangs must not keep the scraper waiting.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -30,7 +32,7 @@ pub struct Standing {
     pub leases: Vec<(Kindred, Timestamp)>,
     pub read_at: Timestamp,
     pub slugs: HashMap<TenantId, String>,
-    pub workers: Vec<WorkerView>,
+    pub workers: WorkerList,
     pub runs: Arc<Vec<RecentRun>>,
     pub behind: usize,
 }
@@ -77,7 +79,7 @@ impl Metrics {
             leases: store.running_leases(&all, MOST_LEASES).await?,
             read_at: engine.now(),
             slugs: store.tenants(&all).await?.into_iter().map(|t| (t.id, t.slug)).collect(),
-            workers: store.workers().await?,
+            workers: store.workers(MOST_WORKERS).await?,
             runs: self.runs(engine).await?,
             behind: store.events(&all, horizon, i64::MAX, MOST_BEHIND).await?.len(),
         })

@@ -122,11 +122,10 @@ impl<'a> Page<'a> {
 
     /// Workers serve every tenant, so only who sees all tenants sees them.
     pub fn workers(&mut self, standing: &Standing) {
-        let stale = standing.workers.iter().filter(|worker| worker.stale).count();
-        self.out.sample(&names::WORKERS, &["live"], standing.workers.len() - stale);
-        self.out.sample(&names::WORKERS, &["stale"], stale);
+        self.out.sample(&names::WORKERS, &["live"], standing.workers.live);
+        self.out.sample(&names::WORKERS, &["stale"], standing.workers.stale);
         let mut reduced: BTreeMap<(String, String), i64> = BTreeMap::new();
-        for worker in standing.workers.iter().filter(|worker| !worker.stale) {
+        for worker in standing.workers.workers.iter().filter(|worker| !worker.stale) {
             for kind in worker.metadata["reduced"].as_array().into_iter().flatten() {
                 let word = |name: &str| cut(kind[name].as_str().unwrap_or_default());
                 let number = |name: &str| kind[name].as_i64().unwrap_or_default();

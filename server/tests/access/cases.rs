@@ -97,6 +97,12 @@ fn worker() -> Vec<Case> {
     ];
     let report = |path| post(Need::Worker, path, json!({})).about(Thing::HeldJob);
     let claim = post(Need::Worker, "/worker/jobs/claim", json!({"worker_id": "w"}));
+    let checkpoint = post(Need::Worker, "/worker/jobs/{id}/checkpoint", json!({"checkpoint": {"page": 3}}))
+        .about(Thing::HeldJob);
+    let file = json!({"name": "notes.txt", "text": "ok"});
+    let file = post(Need::Worker, "/worker/jobs/{id}/attachments", file).about(Thing::HeldJob);
+    let files = get(Need::Worker, "/worker/jobs/{id}/attachments").about(Thing::HeldJob);
+    let cancelled = post(Need::Worker, "/worker/jobs/{id}/cancelled", json!({})).about(Thing::StoppingJob);
     let logs = post(Need::Worker, "/worker/jobs/{id}/logs", json!({"lines": []})).about(Thing::HeldJob);
-    reports.into_iter().map(report).chain([claim, logs]).collect()
+    reports.into_iter().map(report).chain([claim, logs, checkpoint, file, files, cancelled]).collect()
 }

@@ -156,10 +156,7 @@ impl Cast {
     /// A new job of Acme's that has ended.
     pub fn cancelled_job(&self) -> i64 {
         let number = self.waiting_job();
-        let text = number.to_string();
-        let form = [("slug", "acme"), ("number", text.as_str()), ("reason", "not needed")];
-        let answer = self.server.post("/do/cancel", &form, &self.session(Role::SuperAdmin));
-        assert!(answer.header("location").is_some(), "{} {}", answer.head, answer.body);
+        self.ask_to_stop(&json!(number));
         number
     }
 
@@ -174,6 +171,13 @@ impl Cast {
             }
         }
         panic!("job {number} is not given out");
+    }
+
+    pub fn ask_to_stop(&self, number: &Value) {
+        let text = number.to_string();
+        let form = [("slug", "acme"), ("number", text.as_str()), ("reason", "not needed")];
+        let answer = self.server.post("/do/cancel", &form, &self.session(Role::SuperAdmin));
+        assert!(answer.header("location").is_some(), "{} {}", answer.head, answer.body);
     }
 
     /// A new job of Acme's that failed in a way that parks it.

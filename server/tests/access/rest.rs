@@ -41,6 +41,8 @@ pub enum Thing {
     ArchivedJob,
     /// Claimed by Acme's worker.
     HeldJob,
+    /// The same, asked to stop.
+    StoppingJob,
     /// Of the installation, so not another tenant's.
     Definition,
     Trigger,
@@ -118,22 +120,30 @@ struct Aim {
 
 impl Aim {
     fn new(cast: &Cast, case: &Case) -> Self {
-        let mut body = case.body.clone();
+        let (mut body, mut query) = (case.body.clone(), case.query.to_owned());
         let id = match case.thing {
             Thing::None => String::new(),
             Thing::Job => cast.waiting_job().to_string(),
             Thing::EndedJob => cast.cancelled_job().to_string(),
             Thing::ArchivedJob => cast.archived_job().to_string(),
-            Thing::HeldJob => {
+            Thing::HeldJob | Thing::StoppingJob => {
                 let held = cast.held_job();
-                body["worker_id"] = json!("w");
-                body["lease_id"] = held["lease_id"].clone();
+                if case.thing == Thing::StoppingJob {
+                    cast.ask_to_stop(&held["number"]);
+                }
+                match case.method {
+                    "GET" => query = format!("?worker_id=w&lease_id={}", held["lease_id"].as_str().unwrap()),
+                    _ => {
+                        body["worker_id"] = json!("w");
+                        body["lease_id"] = held["lease_id"].clone();
+                    }
+                }
                 held["number"].to_string()
             }
             Thing::Definition => "steps".to_owned(),
             Thing::Trigger => cast.trigger(),
         };
-        let address = format!("/api/v1{}{}", case.path, case.query).replace("{id}", &id);
+        let address = format!("/api/v1{}{}", case.path, query).replace("{id}", &id);
         Self { address, body: if body.is_null() { String::new() } else { body.to_string() } }
     }
 }

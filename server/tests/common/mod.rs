@@ -228,7 +228,15 @@ impl Serving {
         BufReader::new(self.send(&self.addr.to_string(), "GET", path, headers, ""))
     }
 
-    fn send(&self, host: &str, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> TcpStream {
+    /// Sends a request whose answer is read, or not, by the caller.
+    pub fn send(
+        &self,
+        host: &str,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> TcpStream {
         let mut stream = TcpStream::connect(self.addr).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         let more: String = headers.iter().map(|(k, v)| format!("{k}: {v}\r\n")).collect();

@@ -2,6 +2,7 @@
 
 use super::{Answer, House, PASSWORD, Serving};
 use serde_json::{Value, json};
+use std::net::TcpStream;
 
 pub struct Remote {
     pub server: Serving,
@@ -13,13 +14,17 @@ pub struct Remote {
 impl Remote {
     /// With workers of its own beside: they must leave these jobs alone.
     pub fn new(house: House) -> Self {
+        Self::with(house, &[])
+    }
+
+    pub fn with(house: House, env: &[(&str, &str)]) -> Self {
         house.json(&["tenant", "add", "Acme"], "");
         house.json(&["tenant", "add", "Other"], "");
         let user = ["user", "add", "ann@example.org", "--role", "super_admin", "--password-stdin"];
         house.json(&user, PASSWORD);
         house.json(&["definition", "add", "steps", "--domain", "media", "--max-attempts", "5"], "");
         let key = new_key(&house, "acme", "worker");
-        let server = house.serve(&[]);
+        let server = house.serve(env);
         let cookie = server.sign_in("ann@example.org");
         Self { server, key, house, cookie }
     }
@@ -53,6 +58,20 @@ impl Remote {
 
     pub fn ask_with(&self, headers: &[(&str, &str)], path: &str, body: &str) -> Answer {
         self.server.request("POST", &format!("/api/v1/worker/jobs/{path}"), headers, body)
+    }
+
+    /// What the API says of a job or its attempts, to a key that may read.
+    pub fn read(&self, key: &str, path: &str) -> Value {
+        let answer = self.server.get(&format!("/api/v1/{path}"), &[("x-api-key", key)]);
+        assert_eq!(answer.status, 200, "{path}: {}", answer.body);
+        serde_json::from_str(&answer.body).unwrap()
+    }
+
+    /// A caller that waits for its claim; dropped, it hangs up.
+    pub fn waiting(&self, body: &Value) -> TcpStream {
+        let headers = [("x-api-key", self.key.as_str())];
+        let host = self.server.addr.to_string();
+        self.server.send(&host, "POST", "/api/v1/worker/jobs/claim", &headers, &body.to_string())
     }
 
     /// Claims one job, waiting for it if need be.

@@ -79,7 +79,9 @@ fn Attempt(
                 <h2>"Attempt " {number}</h2>
                 {outcome(&attempt, now)}
             </div>
+            {stages(&attempt, now)}
             {error(&attempt)}
+            {stack(&attempt)}
             {released(&attempt)}
             <Backoff job number />
             <details class="attempt-log" open=is_newest>
@@ -122,6 +124,39 @@ fn error(attempt: &AttemptView) -> Option<impl IntoView + use<>> {
     })
 }
 
+/// The stages it went through, and how long each took.
+fn stages(attempt: &AttemptView, now: Timestamp) -> Option<impl IntoView + use<>> {
+    let text = stages_text(attempt, now)?;
+    Some(view! { <p class="muted" data-testid="stages">{text}</p> })
+}
+
+fn stages_text(attempt: &AttemptView, now: Timestamp) -> Option<String> {
+    let ends = attempt.stages.iter().skip(1).map(|next| next.at);
+    let ends = ends.chain([attempt.finished_at.unwrap_or(now)]);
+    let each: Vec<_> = attempt
+        .stages
+        .iter()
+        .zip(ends)
+        .map(|(mark, end)| {
+            format!("{} {}", mark.stage, format::duration(end.seconds_since(mark.at).max(0.0)))
+        })
+        .collect();
+    (!each.is_empty()).then(|| format!("Stages: {}", each.join(" → ")))
+}
+
+/// Where it failed, for who wants to know.
+fn stack(attempt: &AttemptView) -> Option<impl IntoView + use<>> {
+    let text = attempt.error_stack.clone().filter(|text| !text.trim().is_empty())?;
+    Some(view! {
+        <details class="attempt-log" data-testid="stack">
+            <summary>"Stack"</summary>
+            <pre class="log" tabindex="0" aria-label=format!("Stack of attempt {}", attempt.attempt)>
+                {text}
+            </pre>
+        </details>
+    })
+}
+
 fn released(attempt: &AttemptView) -> Option<impl IntoView + use<>> {
     (attempt.outcome == AttemptOutcome::Released)
         .then(|| view! { <p class="muted">"Its worker gave the job back. This attempt does not count."</p> })
@@ -144,5 +179,23 @@ fn Backoff(job: RwSignal<JobDetail>, number: i32) -> impl IntoView {
         wait.get().map(|seconds| {
             view! { <p class="muted">"The next attempt began " {format::duration(seconds)} " later."</p> }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::jobs::timeline::tests::{at, attempt};
+    use leasehold_types::view::StageMark;
+
+    #[test]
+    fn every_stage_is_shown_with_its_own_time() {
+        let mut attempt = attempt(1, AttemptOutcome::Succeeded, 0, Some(70));
+        assert_eq!(stages_text(&attempt, at(100)), None);
+        let mark = |stage: &str, secs| StageMark { attempt: 1, stage: stage.into(), at: at(secs) };
+        attempt.stages = vec![mark("load", 0), mark("check", 5), mark("work", 5)];
+        let (none, load, work) = (format::duration(0.0), format::duration(5.0), format::duration(65.0));
+        let expected = format!("Stages: load {load} → check {none} → work {work}");
+        assert_eq!(stages_text(&attempt, at(100)), Some(expected));
     }
 }

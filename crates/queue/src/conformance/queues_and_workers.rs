@@ -5,7 +5,7 @@ use crate::{
     params::{Heartbeat, QueueControl},
     scope::Scope,
 };
-use leasehold_types::WorkerId;
+use leasehold_types::{WorkerId, view::WorkerView};
 use serde_json::json;
 use std::time::Duration;
 
@@ -20,6 +20,10 @@ fn beat(id: &str) -> Heartbeat {
         metadata: json!({"pid": 1}),
         started_at: NOW,
     }
+}
+
+async fn listed(b: &Bench) -> Vec<WorkerView> {
+    b.store.workers(100).await.unwrap().workers
 }
 
 fn control(paused: bool, draining: bool) -> QueueControl {
@@ -46,7 +50,7 @@ pub async fn a_heartbeat_is_shown(b: Bench) {
     b.store.heartbeat(beat("web-1:1:x")).await.unwrap();
     b.wait(5);
     b.store.heartbeat(Heartbeat { running_count: 3, ..beat("web-1:1:x") }).await.unwrap();
-    let workers = b.store.workers().await.unwrap();
+    let workers = listed(&b).await;
     assert_eq!(workers.len(), 1);
     let w = &workers[0];
     assert_eq!(
@@ -60,23 +64,54 @@ pub async fn a_heartbeat_is_shown(b: Bench) {
 pub async fn a_silent_worker_is_stale(b: Bench) {
     b.store.heartbeat(beat("w")).await.unwrap();
     b.wait(15);
-    assert!(!b.store.workers().await.unwrap()[0].stale);
+    assert!(!listed(&b).await[0].stale);
     b.wait(1);
-    assert!(b.store.workers().await.unwrap()[0].stale);
+    assert!(listed(&b).await[0].stale);
 }
 
 pub async fn a_worker_gone_for_an_hour_is_removed(b: Bench) {
     b.store.heartbeat(beat("old")).await.unwrap();
     b.wait(3_601);
     b.store.heartbeat(beat("new")).await.unwrap();
-    let ids: Vec<_> = b.store.workers().await.unwrap().into_iter().map(|w| w.worker_id).collect();
+    let ids: Vec<_> = listed(&b).await.into_iter().map(|w| w.worker_id).collect();
     assert_eq!(ids, ["new"]);
+    assert_eq!(b.store.prune_workers().await.unwrap(), 1);
+    assert_eq!(b.store.prune_workers().await.unwrap(), 0, "only the old one");
+    assert_eq!(listed(&b).await.len(), 1);
+}
+
+pub async fn a_long_list_of_workers_is_cut_and_counted(b: Bench) {
+    for n in 0..5 {
+        b.store.heartbeat(beat(&format!("w{n}"))).await.unwrap();
+        b.wait(5);
+    }
+    let list = b.store.workers(2).await.unwrap();
+    let ids: Vec<_> = list.workers.iter().map(|w| w.worker_id.as_str()).collect();
+    assert_eq!(ids, ["w4", "w3"], "the newest sign of life first");
+    assert_eq!((list.live, list.stale), (3, 2));
+}
+
+/// What it told last is two; its leases know better once it is silent.
+pub async fn a_silent_worker_runs_what_it_still_holds(b: Bench) {
+    b.create_many(b.a, 3).await;
+    b.store.heartbeat(beat("w")).await.unwrap();
+    let jobs = b.claim_as("w", 3).await;
+    assert_eq!(listed(&b).await[0].running_count, 2);
+    b.wait(20);
+    let silent = &listed(&b).await[0];
+    assert_eq!((silent.running_count, silent.stale), (3, true));
+    assert_eq!(silent.silent.as_ref().and_then(|s| s.lease_left_seconds), Some(40));
+    b.finish(&jobs[0].lease, crate::transition::Ending::Completed).await;
+    assert_eq!(listed(&b).await[0].running_count, 2);
+    b.wait(40);
+    let over = &listed(&b).await[0];
+    assert_eq!((over.running_count, over.silent.as_ref().and_then(|s| s.lease_left_seconds)), (0, None));
 }
 
 pub async fn a_worker_says_good_bye(b: Bench) {
     b.store.heartbeat(beat("w")).await.unwrap();
     b.store.forget_worker(&WorkerId("w".into())).await.unwrap();
-    assert!(b.store.workers().await.unwrap().is_empty());
+    assert!(listed(&b).await.is_empty());
 }
 
 pub async fn leadership_is_exclusive(b: Bench) {

@@ -4,6 +4,7 @@ use super::bench::{Bench, NOW, code_of};
 use crate::{
     params::{Heartbeat, NewKey},
     scope::Scope,
+    silence::Hold,
 };
 use leasehold_types::{JobRef, KeyId, TenantId, WorkerId};
 use serde_json::json;
@@ -28,6 +29,7 @@ pub async fn a_held_job_is_found_by_number_and_id(b: Bench) {
         assert_eq!((held.number, held.attempt), (job.lease.number, 1));
         assert_eq!((held.definition_id, held.leased_until), (job.definition_id, Some(job.leased_until)));
         assert_eq!(held.payload, Some(json!({"rows": 3})));
+        assert_eq!((held.lease, held.cancel_requested), (Some(job.lease.clone()), false));
         let held = b.store.held_job(&b.ann(), named, false).await.unwrap().unwrap();
         assert_eq!(held.payload, None);
     }
@@ -40,13 +42,25 @@ pub async fn another_tenants_job_is_not_held(b: Bench) {
     }
 }
 
-pub async fn jobs_are_counted_per_worker(b: Bench) {
-    b.create_many(b.a, 3).await;
-    b.claim_as("w1", 2).await;
-    b.claim_as("w2", 1).await;
-    for (worker, jobs) in [("w1", 2), ("w2", 1), ("w3", 0)] {
-        assert_eq!(b.store.held_count(&WorkerId(worker.into())).await.unwrap(), jobs, "{worker}");
-    }
+pub async fn the_hold_on_a_job_is_told(b: Bench) {
+    let number = b.create(b.job(b.a)).await.number;
+    assert_eq!(b.store.hold(number).await.unwrap(), None, "nobody holds what waits");
+    let job = b.claim_as("w", 1).await.remove(0);
+    let hold = b.store.hold(number).await.unwrap().unwrap();
+    let unknown = Hold {
+        last_seen_at: None,
+        acquired_at: NOW,
+        leased_until: job.leased_until,
+        cancel_requested: false,
+        attempts_used: 1,
+        max_attempts: job.max_attempts,
+    };
+    assert_eq!(hold, unknown);
+    b.wait(2);
+    b.store.heartbeat(beat("w")).await.unwrap();
+    b.store.cancel(&b.ann(), JobRef::Number(number), Some("why")).await.unwrap();
+    let hold = b.store.hold(number).await.unwrap().unwrap();
+    assert_eq!(hold, Hold { last_seen_at: Some(NOW.plus_secs(2)), cancel_requested: true, ..unknown });
 }
 
 pub async fn keys_are_listed_within_a_scope(b: Bench) {
@@ -106,20 +120,51 @@ fn beat(worker: &str) -> Heartbeat {
 
 pub async fn what_a_worker_tells_of_itself_is_shown(b: Bench) {
     b.store.heartbeat(beat("w")).await.unwrap();
-    assert_eq!(b.store.workers().await.unwrap()[0].metadata, json!({"kind": "remote"}));
+    assert_eq!(b.store.workers(10).await.unwrap().workers[0].metadata, json!({"kind": "remote"}));
 }
 
 pub async fn a_worker_is_seen_without_saying_more(b: Bench) {
-    b.store.heartbeat(beat("w")).await.unwrap();
-    b.create_many(b.a, 2).await;
-    b.claim_as("w", 2).await;
-    b.wait(20);
-    for worker in ["w", "stranger"] {
-        b.store.worker_seen(&WorkerId(worker.into())).await.unwrap();
+    for worker in ["w1", "w2"] {
+        assert!(b.store.introduce_worker("key", beat(worker), 10).await.unwrap());
     }
-    let workers = b.store.workers().await.unwrap();
-    assert_eq!(workers.len(), 1, "whom nobody knows is not made up");
+    b.create_many(b.a, 2).await;
+    b.claim_as("w1", 2).await;
+    b.wait(20);
+    let seen = ["w1", "stranger"].map(|worker| WorkerId(worker.into()));
+    b.store.workers_seen(&seen).await.unwrap();
+    let workers = b.store.workers(10).await.unwrap().workers;
+    assert_eq!(workers.len(), 2, "whom nobody knows is not made up");
     let seen = &workers[0];
-    assert_eq!((seen.last_seen_at, seen.running_count, seen.stale), (NOW.plus_secs(20), 2, false));
+    assert_eq!((seen.worker_id.as_str(), seen.last_seen_at), ("w1", NOW.plus_secs(20)));
+    assert_eq!((seen.running_count, seen.stale), (2, false), "its leases are counted");
     assert_eq!((seen.queues.as_slice(), seen.started_at), (&["commands/*".to_owned()][..], NOW));
+    assert!(workers[1].stale);
+}
+
+pub async fn a_key_has_only_so_many_workers(b: Bench) {
+    let introduce =
+        async |key: &str, worker: &str| b.store.introduce_worker(key, beat(worker), 2).await.unwrap();
+    assert!(introduce("k1", "w1").await && introduce("k1", "w2").await);
+    assert!(!introduce("k1", "w3").await, "the third of two");
+    assert!(introduce("k1", "w2").await, "who is known stays known");
+    assert!(introduce("k2", "other").await, "another key has room of its own");
+    b.create_many(b.a, 1).await;
+    b.claim_as("w1", 1).await;
+    b.wait(16);
+    assert!(introduce("k1", "w3").await, "a silent one makes room");
+    let ids: Vec<_> =
+        b.store.workers(10).await.unwrap().workers.into_iter().map(|worker| worker.worker_id).collect();
+    assert_eq!(ids, ["w3", "other", "w1"], "not the one that holds a job");
+    b.store.workers_seen(&[WorkerId("w1".into())]).await.unwrap();
+    assert!(!introduce("k1", "w4").await);
+}
+
+pub async fn introducing_again_says_what_it_runs_now(b: Bench) {
+    assert!(b.store.introduce_worker("k1", beat("w"), 1).await.unwrap());
+    b.wait(5);
+    let again = Heartbeat { commands: vec!["export".into()], started_at: b.clock.now(), ..beat("w") };
+    assert!(b.store.introduce_worker("k1", again, 1).await.unwrap());
+    let worker = b.store.workers(10).await.unwrap().workers.remove(0);
+    assert_eq!((worker.commands, worker.started_at), (vec!["export".to_owned()], NOW));
+    assert_eq!(worker.last_seen_at, NOW.plus_secs(5));
 }

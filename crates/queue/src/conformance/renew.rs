@@ -22,6 +22,7 @@ impl Bench {
             stage: stage.map(Into::into),
             percent: Some(percent),
             message: (!message.is_empty()).then(|| message.into()),
+            at: None,
         };
         self.renew(Renewal { progress: Some(progress), ..renewal(lease) }).await
     }
@@ -52,6 +53,36 @@ pub async fn progress_is_recorded(b: Bench) {
     let row = b.detail(job.lease.number).await.row;
     assert_eq!((row.progress, row.stage.as_deref()), (30, Some("reading")));
     assert_eq!(row.progress_message.as_deref(), Some("page 3"));
+}
+
+/// Several stages of one job in one call, each with its own moment; the next attempt has its own.
+pub async fn every_stage_keeps_its_moment(b: Bench) {
+    let job = b.running().await;
+    b.wait(10);
+    let entered = |stage: &str, secs: i64| {
+        let at = Some(NOW.plus_secs(secs));
+        let progress = Measured { stage: Some(stage.into()), percent: Some(5), message: None, at };
+        Renewal { progress: Some(progress), ..renewal(&job.lease) }
+    };
+    // The last lies in the future of the database's clock.
+    let stages = vec![entered("load", 2), entered("check", 3), entered("check", 4), entered("work", 99)];
+    assert_eq!(b.store.renew(stages).await.unwrap(), [HELD; 4]);
+    let number = job.lease.number;
+    let passed = async |attempt: usize| -> Vec<(String, i64)> {
+        let attempts = b.detail(number).await.attempts;
+        let marks = attempts[attempt].stages.iter();
+        marks.map(|mark| (mark.stage.clone(), mark.at.seconds_since(NOW) as i64)).collect()
+    };
+    let expected = [("load", 2), ("check", 3), ("work", 10)].map(|(stage, at)| (stage.to_owned(), at));
+    assert_eq!(passed(0).await, expected);
+    let told = b.events().await;
+    let progress: Vec<_> = told.iter().filter(|e| e.event.stage.is_some()).map(|e| e.event.at).collect();
+    assert_eq!(progress, [2, 3, 10].map(|secs| NOW.plus_secs(secs)), "and so do its events");
+    b.fail(&job.lease, "broke").await;
+    b.wait(3_600);
+    let again = b.claim(1).await.remove(0);
+    b.progress(&again.lease, Some("load"), 5, "").await;
+    assert_eq!((passed(0).await, passed(1).await.len()), (expected.to_vec(), 1));
 }
 
 pub async fn progress_never_falls(b: Bench) {

@@ -32,8 +32,12 @@ impl Engine {
     /// The files of a job by name, each with a fresh link.
     pub async fn attachments(&self, scope: &Scope, job: JobRef) -> Result<Vec<LinkedAttachment>, Problem> {
         scope.require(Permission::View)?;
-        let mut linked = Vec::new();
-        for file in self.store.attachments(scope, job).await? {
+        self.linked(self.store.attachments(scope, job).await?).await
+    }
+
+    pub(super) async fn linked(&self, files: Vec<AttachmentView>) -> Result<Vec<LinkedAttachment>, Problem> {
+        let mut linked = Vec::with_capacity(files.len());
+        for file in files {
             linked.push(self.link(file).await?);
         }
         Ok(linked)

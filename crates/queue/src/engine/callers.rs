@@ -101,14 +101,7 @@ impl Engine {
         let held = self.store.held_job(scope, job, true).await?;
         let held = held.ok_or_else(|| Problem::not_found("This job"))?;
         let redactor = held.payload.as_ref().map(Redactor::for_payload).unwrap_or_default();
-        let file = match std::str::from_utf8(&file.bytes) {
-            Ok(text) => {
-                let bytes = without_secrets(text, &redactor).into_bytes();
-                NewAttachment::new(file.name, file.content_type, bytes)
-            }
-            Err(_) => file,
-        };
-        Ok(self.store.keep_file(scope, job, file).await?)
+        Ok(self.store.keep_file(scope, job, without_secrets(file, &redactor)).await?)
     }
 
     /// Events of the tenants the scope reaches, oldest first, never beyond what surely has no gap. From 0: from the
@@ -171,8 +164,19 @@ fn cursor_expired(after: i64) -> Problem {
     Problem::new(ProblemCode::CursorExpired, detail)
 }
 
+/// A file of text without the secrets in it; any other as it is.
+pub(super) fn without_secrets(file: NewAttachment, redactor: &Redactor) -> NewAttachment {
+    match std::str::from_utf8(&file.bytes) {
+        Ok(text) => {
+            let bytes = lines_without_secrets(text, redactor).into_bytes();
+            NewAttachment::new(file.name, file.content_type, bytes)
+        }
+        Err(_) => file,
+    }
+}
+
 /// Line by line, as a log would be.
-fn without_secrets(text: &str, redactor: &Redactor) -> String {
+fn lines_without_secrets(text: &str, redactor: &Redactor) -> String {
     let mut block = SecretBlock::default();
     let lines = text.split_inclusive('\n').map(|line| {
         let (words, end) = line.strip_suffix('\n').map_or((line, ""), |words| (words, "\n"));
@@ -192,7 +196,7 @@ mod tests {
         let redactor = Redactor::for_payload(&json!({"api_key": "sesame-opens"}));
         let text =
             "one\r\ntwo sesame-opens\n-----BEGIN PRIVATE KEY-----\nMIIB\n-----END PRIVATE KEY-----\nlast";
-        let kept = without_secrets(text, &redactor);
+        let kept = lines_without_secrets(text, &redactor);
         assert!(kept.starts_with("one\r\ntwo ***REDACTED***\n") && kept.ends_with("\nlast"), "{kept}");
         assert!(!kept.contains("MIIB"));
     }

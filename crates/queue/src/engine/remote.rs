@@ -1,12 +1,14 @@
 //! Workers that come over HTTP. They pass the same fence as any other: each request shows its lease, and the store
 //! refuses what is no longer held. What they send is bounded and redacted here, because nobody else does it.
 
+mod keep;
 mod words;
 
-use super::Engine;
+use super::{Engine, wrong_state};
 use crate::{
     params::{
-        AttemptFacts, ClaimedJob, Finish, FinishAnswer, Lease, NewLogLine, RenewAnswer, Renewal, Selector,
+        AttemptFacts, ClaimedJob, Finish, FinishAnswer, Lease, Measured, NewLogLine, RenewAnswer, Renewal,
+        Selector,
     },
     progress,
     progress::ProgressReport,
@@ -14,12 +16,12 @@ use crate::{
     scope::Scope,
     transition::Ending,
 };
-use leasehold_types::{JobRef, JobStatus, LeaseId, Problem, Stage, Timestamp, WorkerId, view::Definition};
+use leasehold_types::{
+    JobRef, JobStatus, LeaseId, Problem, Stage, TenantId, Timestamp, WorkerId, view::Definition,
+};
 use serde_json::Value;
 use std::time::Duration;
-use words::{
-    LONGEST_CODE, LONGEST_LINE, LONGEST_MESSAGE, bounded, check_result, clean, redactor, said, stale,
-};
+use words::{LONGEST_CODE, LONGEST_LINE, LONGEST_MESSAGE, bounded, check_json, clean, redactor, said, stale};
 
 /// The most lines kept of one attempt; the numbers of lines end here.
 const LINES_PER_ATTEMPT: i64 = 5_000;
@@ -47,6 +49,10 @@ pub struct Held {
 impl Held {
     fn lease(&self, number: i64) -> Lease {
         Lease { number, worker_id: self.worker.clone(), lease_id: self.lease_id }
+    }
+
+    fn is_current(&self, job: &HeldJob) -> bool {
+        job.lease.as_ref() == Some(&self.lease(job.number))
     }
 }
 
@@ -91,15 +97,18 @@ impl Engine {
         Ok(kinds)
     }
 
-    /// Takes jobs of the scope's tenant for a worker over HTTP.
-    pub async fn remote_claim(&self, scope: &Scope, claim: &RemoteClaim) -> Result<Vec<ClaimedJob>, Problem> {
+    /// Takes jobs of a tenant for a worker over HTTP.
+    pub async fn remote_claim(
+        &self,
+        tenant: Option<TenantId>,
+        claim: &RemoteClaim,
+    ) -> Result<Vec<ClaimedJob>, Problem> {
         let kinds = self.remote_kinds(&claim.kinds).await?;
         if kinds.is_empty() {
             // No kinds would mean any, those of other workers too.
             return Ok(Vec::new());
         }
-        let selector =
-            Selector { kinds, queues: claim.queues.clone(), tenant: scope.tenant(), ..Selector::default() };
+        let selector = Selector { kinds, queues: claim.queues.clone(), tenant, ..Selector::default() };
         Ok(self.claim(&claim.worker, &selector, claim.limit, claim.lease).await?)
     }
 
@@ -116,9 +125,20 @@ impl Engine {
             Some(report) => Some(self.measured(&job, report).await?),
             None => None,
         };
+        self.renew_held(&job, held, extend_by, progress, None).await
+    }
+
+    async fn renew_held(
+        &self,
+        job: &HeldJob,
+        held: &Held,
+        extend_by: Duration,
+        progress: Option<Measured>,
+        checkpoint: Option<Value>,
+    ) -> Result<Renewed, Problem> {
         let least = self.now().plus(extend_by.min(self.config.longest_lease));
         let lease = held.lease(job.number);
-        let renewal = Renewal { lease, extend_by, progress, pid: None, checkpoint: None };
+        let renewal = Renewal { lease, extend_by, progress, pid: None, checkpoint };
         match self.store.renew(vec![renewal]).await?.first() {
             Some(RenewAnswer::Held { cancel_requested }) => {
                 let leased_until = job.leased_until.map_or(least, |until| until.max(least));
@@ -162,9 +182,15 @@ impl Engine {
         token: Option<String>,
     ) -> Result<Ended, Problem> {
         if let Some(result) = &result {
-            check_result(result, self.config.max_json_bytes)?;
+            check_json("result", result, self.config.max_json_bytes)?;
         }
         let job = self.held_job(scope, held, matches!(ending, Ending::Failed(_))).await?;
+        if ending == Ending::Cancelled && held.is_current(&job) && !job.cancel_requested {
+            return Err(wrong_state(format!(
+                "Nobody asked job #{} to stop. Nothing was changed; to give it up, send `fail` or `release`.",
+                job.number
+            )));
+        }
         let finish = Finish {
             lease: held.lease(job.number),
             ending: bounded(ending, &redactor(&job)),
@@ -199,18 +225,15 @@ impl Engine {
         Ok(self.store.definition(id).await?)
     }
 
-    async fn measured(
-        &self,
-        job: &HeldJob,
-        report: ProgressReport,
-    ) -> Result<crate::params::Measured, Problem> {
+    async fn measured(&self, job: &HeldJob, report: ProgressReport) -> Result<Measured, Problem> {
         let stages: Vec<Stage> = self.definition_of(job).await?.map(|d| d.stages).unwrap_or_default();
         let percent = progress::measure(&stages, &report)?;
         let redactor = redactor(job);
-        Ok(crate::params::Measured {
+        Ok(Measured {
             stage: report.stage.map(|stage| clean(&stage, LONGEST_CODE)),
             percent,
             message: report.message.map(|message| said(&redactor, &message, LONGEST_MESSAGE)),
+            at: None,
         })
     }
 }

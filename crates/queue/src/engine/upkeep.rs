@@ -7,7 +7,7 @@ use crate::{
     upkeep::{BulkAction, BulkRequest},
 };
 use leasehold_types::{
-    JobFilter, JobRef, Problem,
+    JobFilter, JobRef, JobStatus, Problem,
     view::{BulkOperation, Diagnosis},
 };
 use uuid::Uuid;
@@ -74,8 +74,11 @@ impl Engine {
 
     pub async fn diagnosis(&self, scope: &Scope, job: JobRef) -> Result<Diagnosis, Problem> {
         scope.require(Permission::View)?;
-        let facts = self.store.diagnosis(scope, job, &self.quotas).await?;
-        let facts = facts.ok_or_else(|| Problem::not_found("This job"))?;
+        let found = self.store.diagnosis(scope, job, &self.quotas).await?;
+        let mut facts = found.ok_or_else(|| Problem::not_found("This job"))?;
+        if facts.status == JobStatus::Processing {
+            facts.silent = self.silence_of(facts.number).await?;
+        }
         let definitions = self.definitions().await?;
         let of = definitions.values().find(|d| d.domain == facts.domain && d.job_type == facts.job_type);
         Ok(diagnosis::explain(&facts, of.map(|definition| definition.executor.as_str())))

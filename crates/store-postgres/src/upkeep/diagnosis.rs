@@ -5,13 +5,13 @@ use crate::{
     convert::{moment, stamp_if, word},
     error::database,
     read::locate,
-    workers::STALE_AFTER,
 };
 use leasehold_queue::{
     Scope, StoreResult,
     admission::Contender,
     diagnosis::{key_is_full, limits_reached},
     quota::Quotas,
+    silence::SILENT_AFTER,
 };
 use leasehold_types::{JobRef, JobStatus, TenantId, Timestamp, view::DiagnosisFacts};
 use sqlx::PgConnection;
@@ -75,6 +75,7 @@ pub(super) async fn facts(
     }
     snapshot.commit().await.map_err(database)?;
     Ok(Some(DiagnosisFacts {
+        number,
         status,
         now,
         available_at: stamp_if(subject.available_at),
@@ -90,6 +91,7 @@ pub(super) async fn facts(
         concurrency_holder: subject.same_key.filter(|_| key_is_full(&reached)),
         ahead: ahead.min(AHEAD_CAP),
         ahead_capped: ahead > AHEAD_CAP,
+        silent: None,
     }))
 }
 
@@ -116,7 +118,7 @@ async fn subject(connection: &mut PgConnection, number: i64, now: Timestamp) -> 
            FROM jobs j LEFT JOIN job_queue_controls c ON c.domain = j.domain AND c.queue = j.queue
            WHERE j.number = $1"#,
         number,
-        moment(now.minus(STALE_AFTER))
+        moment(now.minus(SILENT_AFTER))
     )
     .fetch_optional(connection)
     .await

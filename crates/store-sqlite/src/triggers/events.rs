@@ -10,6 +10,7 @@ use crate::{
 };
 use leasehold_queue::{
     Scope,
+    params::Wake,
     triggers::{Firing, NewAppEvent, Received},
 };
 use leasehold_types::{AppEvent, FiringView, Problem, ProblemCode, TenantId, Timestamp, TriggerId};
@@ -41,7 +42,7 @@ pub(super) async fn receive(
     let deed = Deed::new(Some(event.tenant_id), "event.receive", "app_event", &event.event_id);
     audit(&mut tx, scope, &[deed], now).await?;
     tx.commit().await?;
-    create::announce(store, &answers);
+    create::announce(store, Wake::Jobs, &answers);
     let NewAppEvent { id, tenant_id, event_id, name, .. } = event;
     Ok(Received::Kept(AppEvent { id, tenant_id, event_id, name, received_at: now }, views))
 }

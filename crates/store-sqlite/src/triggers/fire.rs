@@ -10,7 +10,7 @@ use crate::{
 };
 use leasehold_queue::{
     Scope,
-    params::CreateAnswer,
+    params::{CreateAnswer, Wake},
     triggers::{DueTrigger, Firing, settle::Settling},
 };
 use leasehold_types::{FiringView, Problem, Timestamp};
@@ -57,7 +57,7 @@ pub(super) async fn due(
     let firings = firings.into_iter().filter(is_new).collect();
     let (views, answers) = settle(&mut tx, scope, firings, None, store.clock.now()).await?;
     tx.commit().await?;
-    create::announce(store, &answers);
+    create::announce(store, Wake::Jobs, &answers);
     Ok(views)
 }
 
@@ -68,7 +68,7 @@ pub(super) async fn by_hand(store: &SqliteStore, scope: &Scope, firing: Firing) 
     let (views, answers) = settle(&mut tx, scope, vec![firing], None, now).await?;
     audit(&mut tx, scope, &[deed], now).await?;
     tx.commit().await?;
-    create::announce(store, &answers);
+    create::announce(store, Wake::Jobs, &answers);
     views.into_iter().next().ok_or_else(|| Problem::not_found("This firing").into())
 }
 

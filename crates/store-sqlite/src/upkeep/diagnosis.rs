@@ -14,6 +14,7 @@ use leasehold_queue::{
     admission::Contender,
     diagnosis::{key_is_full, limits_reached},
     quota::Quotas,
+    silence::SILENT_AFTER,
 };
 use leasehold_types::{JobRef, JobStatus, Timestamp, view::DiagnosisFacts};
 use sqlx::SqliteConnection;
@@ -74,6 +75,7 @@ pub(super) async fn facts(
     }
     let same_key = same_key(&mut snapshot, &subject).await?;
     Ok(Some(DiagnosisFacts {
+        number,
         status,
         now,
         available_at: JOBS.time_opt("available_at", subject.available_at.as_deref())?,
@@ -86,6 +88,7 @@ pub(super) async fn facts(
         concurrency_holder: same_key.filter(|_| key_is_full(&reached)),
         ahead: ahead.min(AHEAD_CAP),
         ahead_capped: ahead > AHEAD_CAP,
+        silent: None,
         domain: subject.domain,
         queue: subject.queue,
         job_type: subject.job_type,
@@ -125,7 +128,7 @@ async fn capable_workers(
     subject: &Subject,
     now: Timestamp,
 ) -> Outcome<i64> {
-    let since = now.minus(workers::STALE_AFTER).to_string();
+    let since = now.minus(SILENT_AFTER).to_string();
     let rows = sqlx::query!("SELECT queues, commands FROM job_workers WHERE last_seen_at >= ?1", since)
         .fetch_all(connection)
         .await?;

@@ -29,7 +29,7 @@ async fn markers_are_obeyed_and_do_not_clutter_the_log() {
     assert_eq!(facts.stderr_tail.as_deref(), Some("last words\n"));
     assert_eq!(result, Some(json!({"rows": 2, "token": REDACTED})));
     assert_eq!(error.unwrap().error_code.as_deref(), Some("e"));
-    let progress = ctx.take_reports().progress.unwrap();
+    let progress = ctx.take_reports().progress.remove(0);
     assert_eq!((progress.percent, progress.message.as_deref()), (Some(40), Some("token=***REDACTED***")));
     assert_eq!(logged(&ctx).len(), 2);
 }

@@ -36,9 +36,13 @@ impl Default for JobRules {
 /// What waits for the next renewal.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Reports {
-    pub progress: Option<Measured>,
+    /// One for each stage that was entered since the last renewal, in order.
+    pub progress: Vec<Measured>,
     pub pid: Option<i32>,
 }
+
+/// More stages than this between two renewals are told as one.
+const MOST_REPORTS: usize = 32;
 
 /// One attempt's line to its pool.
 pub struct Ctx {
@@ -103,7 +107,8 @@ impl Ctx {
         self.stop.wait(|stop| stop == Stop::LeaseLost).await;
     }
 
-    /// Reports progress; the last report before a renewal wins. A stage the definition does not know is an error,
+    /// Reports progress; within a stage the last report before a renewal wins, and every stage is told with the moment
+    /// it was entered. A stage the definition does not know is an error,
     /// its percentage and message count all the same.
     pub fn progress(&self, report: ProgressReport) -> Result<(), Problem> {
         let measured = progress::measure(&self.rules.stages, &report);
@@ -111,12 +116,17 @@ impl Ctx {
         let percent = measured.as_ref().map_or_else(|_| report.percent.map(|p| p.clamp(0, 100)), |p| *p);
         let message = report.message.map(|m| clean(&self.redactor.text(&m), 500));
         let mut reports = lock(&self.reports);
-        let waiting = reports.progress.get_or_insert_with(Measured::default);
-        if known_stage && report.stage.is_some() {
-            waiting.stage = report.stage.map(|s| clean(&s, 64));
+        let stage = report.stage.filter(|_| known_stage).map(|s| clean(&s, 64));
+        let enters = stage.is_some() && reports.progress.last().is_none_or(|last| last.stage != stage);
+        if reports.progress.is_empty() || (enters && reports.progress.len() < MOST_REPORTS) {
+            let at = enters.then(|| self.clock.now());
+            reports.progress.push(Measured { at, ..Measured::default() });
         }
-        waiting.percent = percent.or(waiting.percent);
-        waiting.message = message.or_else(|| waiting.message.take());
+        if let Some(waiting) = reports.progress.last_mut() {
+            waiting.stage = stage.or_else(|| waiting.stage.take());
+            waiting.percent = percent.or(waiting.percent);
+            waiting.message = message.or_else(|| waiting.message.take());
+        }
         measured.map(drop)
     }
 
@@ -147,27 +157,22 @@ impl Ctx {
         std::mem::take(&mut *lock(&self.reports))
     }
 
-    /// Puts back what could not be delivered, unless something newer waits.
+    /// Puts back what could not be delivered, before what is newer.
     pub(crate) fn return_reports(&self, undelivered: Reports) {
         let mut reports = lock(&self.reports);
-        reports.progress = match (reports.progress.take(), undelivered.progress) {
-            (Some(newer), Some(older)) => Some(Measured {
-                stage: newer.stage.or(older.stage),
-                percent: newer.percent.or(older.percent),
-                message: newer.message.or(older.message),
-            }),
-            (newer, older) => newer.or(older),
-        };
+        let newer = std::mem::replace(&mut reports.progress, undelivered.progress);
+        reports.progress.extend(newer);
+        reports.progress.truncate(2 * MOST_REPORTS);
         reports.pid = reports.pid.or(undelivered.pid);
     }
 
     pub(crate) fn has_reports(&self) -> bool {
         let reports = lock(&self.reports);
-        reports.progress.is_some() || reports.pid.is_some()
+        !reports.progress.is_empty() || reports.pid.is_some()
     }
 
     pub(crate) fn has_progress(&self) -> bool {
-        lock(&self.reports).progress.is_some()
+        !lock(&self.reports).progress.is_empty()
     }
 
     pub(crate) fn logs(&self) -> MutexGuard<'_, LogBuffer> {
@@ -199,7 +204,8 @@ mod tests {
     use super::*;
 
     fn ctx() -> Ctx {
-        let stages = vec![Stage { name: "work".into(), from: 20, to: 100 }];
+        let stages =
+            ["load", "check", "work"].map(|name| Stage { name: name.into(), from: 20, to: 100 }).into();
         let rules = JobRules { stages, ..JobRules::default() };
         Ctx::new(rules, Redactor::default(), 1_000, Clock::system(), StopSignal::default())
     }
@@ -213,16 +219,51 @@ mod tests {
         let ctx = ctx();
         ctx.progress(report(Some("work"), None, Some("one"))).unwrap();
         ctx.progress(report(None, Some(50), None)).unwrap();
-        let expected =
-            Measured { stage: Some("work".into()), percent: Some(50), message: Some("one".into()) };
-        assert_eq!(ctx.take_reports().progress, Some(expected));
+        let told = ctx.take_reports().progress;
+        assert_eq!(told.len(), 1);
+        assert_eq!((told[0].stage.as_deref(), told[0].percent), (Some("work"), Some(50)));
+        assert_eq!(told[0].message.as_deref(), Some("one"));
         assert!(!ctx.has_reports());
+    }
+
+    #[test]
+    fn a_short_stage_is_told_with_the_moment_it_was_entered() {
+        let ctx = ctx();
+        for stage in ["load", "check", "work"] {
+            ctx.progress(report(Some(stage), None, None)).unwrap();
+            ctx.progress(report(Some(stage), Some(90), None)).unwrap();
+        }
+        let undelivered = ctx.take_reports();
+        ctx.progress(report(None, Some(95), None)).unwrap();
+        ctx.return_reports(undelivered);
+        let told = ctx.take_reports().progress;
+        let stages: Vec<_> = told.iter().map(|one| one.stage.as_deref()).collect();
+        assert_eq!(
+            stages,
+            [Some("load"), Some("check"), Some("work"), None],
+            "in order, and the newest last"
+        );
+        let entered: Vec<_> = told.iter().filter_map(|one| one.at).collect();
+        assert!(entered.len() == 3 && entered.is_sorted(), "{entered:?}");
+    }
+
+    #[test]
+    fn a_flood_of_stages_is_bounded() {
+        let ctx = ctx();
+        for _ in 0..MOST_REPORTS {
+            ctx.progress(report(Some("load"), None, None)).unwrap();
+            ctx.progress(report(Some("check"), None, None)).unwrap();
+        }
+        ctx.progress(report(Some("work"), None, None)).unwrap();
+        let told = ctx.take_reports().progress;
+        assert_eq!(told.len(), MOST_REPORTS);
+        assert_eq!(told.last().unwrap().stage.as_deref(), Some("work"), "where it is now is never lost");
     }
 
     #[test]
     fn an_unknown_stage_is_an_error_and_its_percentage_counts() {
         let ctx = ctx();
         assert!(ctx.progress(report(Some("dance"), Some(30), None)).is_err());
-        assert_eq!(ctx.take_reports().progress.unwrap().percent, Some(30));
+        assert_eq!(ctx.take_reports().progress[0].percent, Some(30));
     }
 }

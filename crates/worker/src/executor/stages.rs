@@ -49,10 +49,10 @@ mod tests {
     fn a_stage_is_begun_and_filled() {
         let ctx = ctx();
         ctx.stage("work").unwrap();
-        assert_eq!(ctx.take_reports().progress.unwrap().percent, Some(20));
+        assert_eq!(ctx.take_reports().progress[0].percent, Some(20));
         for (done, percent) in [(0.5, 60), (1.0, 100), (7.0, 100)] {
             ctx.progress_within("work", done).unwrap();
-            assert_eq!(ctx.take_reports().progress.unwrap().percent, Some(percent));
+            assert_eq!(ctx.take_reports().progress[0].percent, Some(percent));
         }
         assert!(matches!(ctx.stage("dance"), Err(Halt::Failed(_))), "a stage nobody knows is a bug");
     }

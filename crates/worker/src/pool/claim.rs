@@ -121,7 +121,7 @@ async fn wait_for_jobs(shared: &Shared, wakes: &mut broadcast::Receiver<Wake>, s
     let woken = async {
         loop {
             match wakes.recv().await {
-                Ok(Wake::Jobs) | Err(broadcast::error::RecvError::Lagged(_)) => return,
+                Ok(Wake::Jobs | Wake::JobsIn(_)) | Err(broadcast::error::RecvError::Lagged(_)) => return,
                 Ok(_) => {}
                 Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
             }

@@ -76,20 +76,29 @@ async fn renew(shared: &Shared, batch: &[Arc<Running>]) -> bool {
         .iter()
         .map(|running| running.ctx.get().map(|ctx| ctx.take_reports()).unwrap_or_default())
         .collect();
-    let renewals = batch.iter().zip(&reports).map(|(running, reports)| Renewal {
-        lease: running.job.lease.clone(),
-        extend_by: shared.config.lease,
-        progress: reports.progress.clone(),
-        pid: reports.pid,
-        checkpoint: None,
-    });
+    // As many for each job as it entered stages, one at least.
+    let renewals: Vec<(usize, Renewal)> = batch
+        .iter()
+        .zip(&reports)
+        .enumerate()
+        .flat_map(|(place, (running, reports))| {
+            let told = reports.progress.iter().cloned().map(Some);
+            let nothing = reports.progress.is_empty().then_some(None);
+            told.chain(nothing).map(move |progress| {
+                let (lease, extend_by) = (running.job.lease.clone(), shared.config.lease);
+                (place, Renewal { lease, extend_by, progress, pid: reports.pid, checkpoint: None })
+            })
+        })
+        .collect();
+    let (places, renewals): (Vec<usize>, Vec<Renewal>) = renewals.into_iter().unzip();
     let asked = Instant::now();
     // Short enough that there is time to try again.
     let patience = (shared.config.lease / 4).max(Duration::from_secs(1));
-    let answer = timeout(patience, shared.engine.store().renew(renewals.collect())).await;
+    let answer = timeout(patience, shared.engine.store().renew(renewals)).await;
     match answer {
         Ok(Ok(answers)) => {
-            batch.iter().zip(answers).for_each(|(running, answer)| hear(shared, running, answer, asked));
+            let answered = places.into_iter().zip(answers);
+            answered.for_each(|(place, answer)| hear(shared, &batch[place], answer, asked));
             return true;
         }
         Ok(Err(error)) => tracing::warn!(%error, "leases cannot be renewed"),

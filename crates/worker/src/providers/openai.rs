@@ -12,7 +12,10 @@ use leasehold_queue::units::{UnitError, UnitOutcome};
 use leasehold_types::ErrorClass;
 use reqwest::{Client, Response, header, redirect};
 use serde_json::{Map, Value, json};
-use std::{sync::Once, time::Duration};
+use std::{
+    sync::Once,
+    time::{Duration, Instant},
+};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// What a request may say beside its messages.
@@ -60,6 +63,8 @@ impl OpenAi {
         body.insert("model".into(), json!(self.model));
         body.insert("messages".into(), request.get("messages").cloned().unwrap_or_default());
         body.insert("stream".into(), json!(true));
+        // Without being asked for, a streamed answer does not say what it used.
+        body.insert("stream_options".into(), json!({"include_usage": true}));
         for name in PASSED_ON {
             if let Some(value) = request.get(name) {
                 body.insert(name.into(), value.clone());
@@ -77,6 +82,7 @@ impl Provider for OpenAi {
         if let Some(key) = &key {
             call = call.bearer_auth(key);
         }
+        let asked = Instant::now();
         let response = call.body(self.body(request).to_string()).send().await;
         let response = response.map_err(|error| http::unreachable(&error))?;
         if !response.status().is_success() {
@@ -87,7 +93,7 @@ impl Provider for OpenAi {
             .get(header::CONTENT_TYPE)
             .and_then(|kind| kind.to_str().ok())
             .is_some_and(|kind| kind.starts_with("text/event-stream"));
-        if streamed { in_pieces(response, heard).await } else { whole(response, heard).await }
+        if streamed { in_pieces(response, heard, asked).await } else { whole(response, heard).await }
     }
 }
 
@@ -111,11 +117,15 @@ async fn refusal(response: Response, key: Option<&str>) -> UnitError {
     http::refused(status, wish.as_deref(), &said)
 }
 
-async fn in_pieces(mut response: Response, heard: &Heard) -> UnitOutcome {
+async fn in_pieces(mut response: Response, heard: &Heard, asked: Instant) -> UnitOutcome {
     let mut answer = Answer::default();
+    let mut first_token = None;
     while let Some(piece) = response.chunk().await.map_err(|error| http::unreachable(&error))? {
         if !answer.push(&piece) {
             return Err(too_long());
+        }
+        if answer.characters > 0 {
+            first_token.get_or_insert_with(|| asked.elapsed());
         }
         heard(answer.characters);
     }
@@ -127,7 +137,10 @@ async fn in_pieces(mut response: Response, heard: &Heard) -> UnitOutcome {
         let message = "The provider's answer broke off before its end.";
         return Err(UnitError::passing("provider_unreachable", ErrorClass::NetworkTimeout, message));
     }
-    Ok(json!({"text": answer.text, "model": answer.model, "usage": answer.usage}))
+    let first_token_ms = first_token.map(|wait| wait.as_millis() as u64);
+    Ok(json!({
+        "text": answer.text, "model": answer.model, "usage": answer.usage, "first_token_ms": first_token_ms,
+    }))
 }
 
 /// Some servers do not stream, whatever they are asked.

@@ -60,7 +60,7 @@ async fn run_all(house: &House, key: &str, n: usize) -> Vec<JobStatus> {
 async fn until_reduced(house: &House, wanted: impl Fn(&Value) -> bool) -> Value {
     let looking = async {
         loop {
-            let workers = house.engine.store().workers().await.unwrap();
+            let workers = house.engine.store().workers(10).await.unwrap().workers;
             let reduced =
                 workers.first().map(|worker| worker.metadata["reduced"].clone()).unwrap_or_default();
             if wanted(&reduced) {

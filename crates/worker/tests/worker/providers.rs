@@ -62,7 +62,9 @@ async fn a_streamed_answer_is_heard_as_it_comes() {
         data: {\"choices\":[],\"usage\":{\"total_tokens\":7}}\n\ndata: [DONE]\n\n";
     let (base, asked) = model(stream).await;
     let (outcome, heard) = ask(&base, "").await;
-    let answer = outcome.unwrap();
+    let mut answer = outcome.unwrap();
+    let first_token = answer.as_object_mut().unwrap().remove("first_token_ms").unwrap();
+    assert!(first_token.is_u64(), "how long the first word took: {first_token}");
     assert_eq!(answer, json!({"text": "Good morning", "model": "m-1", "usage": {"total_tokens": 7}}));
     assert_eq!(heard.last(), Some(&12));
     let asked = asked.lock().unwrap().clone();
@@ -72,6 +74,7 @@ async fn a_streamed_answer_is_heard_as_it_comes() {
         (&body["model"], &body["stream"], &body["max_tokens"]),
         (&json!("m-1"), &json!(true), &json!(9))
     );
+    assert_eq!(body["stream_options"], json!({"include_usage": true}), "else nobody says what it used");
     assert!(!asked.to_lowercase().contains("authorization"));
 }
 

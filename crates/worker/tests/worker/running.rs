@@ -68,7 +68,7 @@ async fn a_command_completes_with_log_progress_and_result() {
     names.retain(|name| !matches!(*name, "PWD" | "_" | "OLDPWD" | "SHLVL"));
     assert_eq!(names, ["PATH", "WHO"], "the environment is empty but for what the book allows");
     worker.stop().await;
-    assert!(house.engine.store().workers().await.unwrap().is_empty(), "it said good-bye");
+    assert!(house.engine.store().workers(10).await.unwrap().workers.is_empty(), "it said good-bye");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,7 +3,7 @@
 use crate::{
     api::{
         Answer, Api, Refusal,
-        words::{Anything, Moment},
+        words::{Anything, Moment, SilenceView},
     },
     auth::api_key::Entered,
 };
@@ -13,9 +13,16 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
+const NAMES_SHOWN: usize = 20;
+
 #[derive(Serialize, ToSchema)]
 pub struct Workers {
+    /// At most 200, the newest sign of life first.
     workers: Vec<Worker>,
+    /// How many there are, listed or not.
+    live: i64,
+    /// How many of them are not heard of.
+    stale: i64,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -23,9 +30,13 @@ pub struct Worker {
     worker_id: String,
     hostname: String,
     version: String,
-    /// `domain/queue`.
+    /// `domain/queue`; the first 20.
     queues: Vec<String>,
+    queue_count: usize,
+    /// The first 20.
     commands: Vec<String>,
+    command_count: usize,
+    /// For a silent worker: the jobs whose leases still stand.
     running_count: i32,
     #[schema(value_type = Moment)]
     started_at: Timestamp,
@@ -33,6 +44,8 @@ pub struct Worker {
     last_seen_at: Timestamp,
     /// Three beats were missed.
     stale: bool,
+    /// Then it says for how long, and what becomes of its jobs.
+    silent: Option<SilenceView>,
     /// What it tells of itself.
     #[schema(value_type = Anything)]
     metadata: Value,
@@ -44,12 +57,15 @@ impl From<WorkerView> for Worker {
             worker_id: view.worker_id,
             hostname: view.hostname,
             version: view.version,
-            queues: view.queues,
-            commands: view.commands,
+            queue_count: view.queues.len(),
+            queues: first(view.queues),
+            command_count: view.commands.len(),
+            commands: first(view.commands),
             running_count: view.running_count,
             started_at: view.started_at,
             last_seen_at: view.last_seen_at,
             stale: view.stale,
+            silent: view.silent.map(Into::into),
             metadata: view.metadata,
         }
     }
@@ -63,6 +79,12 @@ impl From<WorkerView> for Worker {
     responses((status = 200, body = Workers), Refusal)
 )]
 pub async fn list(State(api): State<Api>, Entered(scope): Entered) -> Answer<Workers> {
-    let workers = api.engine.workers(&scope).await?.into_iter().map(Worker::from).collect();
-    Ok(Json(Workers { workers }))
+    let list = api.engine.workers(&scope).await?;
+    let workers = list.workers.into_iter().map(Worker::from).collect();
+    Ok(Json(Workers { workers, live: list.live, stale: list.stale }))
+}
+
+fn first(mut names: Vec<String>) -> Vec<String> {
+    names.truncate(NAMES_SHOWN);
+    names
 }

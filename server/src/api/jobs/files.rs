@@ -28,7 +28,7 @@ pub async fn list(
     pairs.nothing_else()?;
     api.engine.find_job(&scope, job).await?;
     let files = api.engine.attachments(&scope, job).await?;
-    Ok(Json(Files { attachments: files.into_iter().map(Into::into).collect() }))
+    Ok(Json(files.into()))
 }
 
 /// Add a file to a job
@@ -54,17 +54,17 @@ pub async fn add(
 #[serde(deny_unknown_fields)]
 pub struct NewFile {
     #[schema(min_length = 1, max_length = 200, example = "notes.txt")]
-    name: String,
+    pub name: String,
     /// `text/plain` for text, `application/octet-stream` for bytes when left out.
-    content_type: Option<String>,
+    pub content_type: Option<String>,
     /// The content as it is; or give `base64`.
-    text: Option<String>,
+    pub text: Option<String>,
     /// The content as bytes.
-    base64: Option<String>,
+    pub base64: Option<String>,
 }
 
 impl NewFile {
-    fn file(self) -> Result<NewAttachment, Problem> {
+    pub fn file(self) -> Result<NewAttachment, Problem> {
         let (bytes, usual) = match (self.text, self.base64) {
             (Some(text), None) => (text.into_bytes(), "text/plain"),
             (None, Some(encoded)) => {
@@ -85,6 +85,12 @@ impl NewFile {
 #[schema(as = Attachments)]
 pub struct Files {
     attachments: Vec<File>,
+}
+
+impl From<Vec<LinkedAttachment>> for Files {
+    fn from(files: Vec<LinkedAttachment>) -> Self {
+        Self { attachments: files.into_iter().map(Into::into).collect() }
+    }
 }
 
 #[derive(Serialize, ToSchema)]

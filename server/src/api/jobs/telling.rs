@@ -4,7 +4,7 @@ mod enqueued;
 mod parts;
 
 use super::listing::Asked;
-use crate::api::words::{Anything, JobState, Moment, SourceWord, StageShape};
+use crate::api::words::{Anything, JobState, Moment, SilenceView, SourceWord, StageShape};
 pub use enqueued::{EnqueuedMany, EnqueuedOne};
 use leasehold_types::{
     JobId, JobStatus, Source, Stage, TenantId, Timestamp,
@@ -160,6 +160,8 @@ pub struct JobView {
     updated_at: Timestamp,
     #[schema(value_type = Option<Moment>)]
     leased_until: Option<Timestamp>,
+    /// It runs on a worker that is not heard of.
+    silent: Option<SilenceView>,
     error_class: Option<String>,
     error_message: Option<String>,
     error_stack: Option<String>,
@@ -231,6 +233,7 @@ impl From<JobDetail> for JobView {
             updated_at: detail.updated_at,
             cancelled_at: detail.cancelled_at,
             leased_until: detail.leased_until,
+            silent: detail.silent.map(Into::into),
             error_class: detail.error_class,
             error_message: detail.error_message,
             error_stack: detail.error_stack,

@@ -12,6 +12,9 @@ use uuid::Uuid;
 const MOST_JOBS: u32 = 100;
 const LONGEST_WAIT: u32 = 30;
 const LONGEST_NAME: usize = 128;
+const MOST_PAIRS: usize = 50;
+/// Of a domain with the name of a kind or queue in it, in characters.
+const LONGEST_PAIR: usize = 200;
 
 /// The worker's own name behind its key's prefix: one key cannot speak for the worker of another.
 pub fn full_name(scope: &Scope, name: &str) -> WorkerId {
@@ -33,12 +36,16 @@ pub fn check_name(name: &str) -> Result<(), Problem> {
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
+    /// Its name for as long as it lives; a key may have only so many workers at a time.
+    #[schema(min_length = 1, max_length = 128)]
     worker_id: Option<String>,
     /// `domain/job_type` or `domain/*`.
     #[serde(default)]
+    #[schema(max_items = 50)]
     kinds: Vec<String>,
     /// `domain/queue`.
     #[serde(default)]
+    #[schema(max_items = 50)]
     queues: Vec<String>,
     limit: Option<u32>,
     lease_seconds: Option<u64>,
@@ -82,8 +89,17 @@ pub fn lease(seconds: Option<u64>, config: &EngineConfig) -> Result<Duration, Pr
 }
 
 fn pairs(field: &str, given: &[String]) -> Result<Vec<(String, String)>, Problem> {
+    if given.len() > MOST_PAIRS {
+        let message = format!("A claim may name at most {MOST_PAIRS}; `domain/*` means all of a domain.");
+        return Err(Problem::invalid(field, message));
+    }
     let mut pairs = Vec::with_capacity(given.len());
     for (i, text) in given.iter().enumerate() {
+        if text.chars().count() > LONGEST_PAIR || text.chars().any(char::is_control) {
+            let message =
+                format!("It must have at most {LONGEST_PAIR} characters, and no control characters.");
+            return Err(Problem::invalid(format!("{field}[{i}]"), message));
+        }
         match text.split_once('/') {
             Some((domain, name)) if !domain.is_empty() && !name.is_empty() => {
                 pairs.push((domain.to_owned(), name.to_owned()));
@@ -118,6 +134,7 @@ struct RemoteJob {
     job_type: String,
     #[schema(value_type = Anything)]
     payload: Value,
+    /// What an earlier attempt left to go on from.
     #[schema(value_type = Anything, required = false)]
     checkpoint: Option<Value>,
     attempt: i32,

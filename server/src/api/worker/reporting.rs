@@ -32,7 +32,7 @@ macro_rules! shows_its_lease {
     )+};
 }
 
-shows_its_lease!(Heartbeat, Progress, Logs, Complete, Fail, Release);
+shows_its_lease!(Heartbeat, Progress, Logs, Checkpoint, Complete, Fail, Cancelled, Release);
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -134,6 +134,23 @@ impl From<KeptLines> for Written {
     }
 }
 
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Checkpoint {
+    worker_id: String,
+    #[schema(value_type = Uuid)]
+    lease_id: LeaseId,
+    /// Whatever the next attempt needs to go on.
+    #[schema(value_type = Anything)]
+    checkpoint: Value,
+}
+
+impl Checkpoint {
+    pub fn value(self) -> Value {
+        self.checkpoint
+    }
+}
+
 // ---- the end ---------------------------------------------------------------------------------------
 
 #[derive(Deserialize, ToSchema)]
@@ -189,6 +206,21 @@ impl Fail {
             retry_after,
         };
         Ok((Ending::Failed(failure), token(self.completion_token)?))
+    }
+}
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Cancelled {
+    worker_id: String,
+    #[schema(value_type = Uuid)]
+    lease_id: LeaseId,
+    completion_token: Option<String>,
+}
+
+impl Cancelled {
+    pub fn parts(self) -> Result<(Ending, Option<String>), Problem> {
+        Ok((Ending::Cancelled, token(self.completion_token)?))
     }
 }
 

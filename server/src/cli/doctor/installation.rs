@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 /// 128 bits in hex.
 const SHORTEST_SECRET: usize = 32;
+const WORKERS_READ: u32 = 1_000;
 
 pub async fn look(config: &Config, store: &Arc<dyn Store>) -> Vec<Finding> {
     match gather(config, store).await {
@@ -18,7 +19,7 @@ pub async fn look(config: &Config, store: &Arc<dyn Store>) -> Vec<Finding> {
 
 async fn gather(config: &Config, store: &Arc<dyn Store>) -> StoreResult<Vec<Finding>> {
     let mut found = vec![people(store).await?, signing(store).await?];
-    let workers = store.workers().await?;
+    let workers = store.workers(WORKERS_READ).await?.workers;
     found.push(alive(&workers));
     found.extend(stale(&workers));
     found.push(queues(store).await?);

@@ -11,17 +11,15 @@ const LONGEST_ERROR: usize = 4_000;
 const LONGEST_STACK: usize = 64 * 1024;
 pub const LONGEST_CODE: usize = 64;
 
-pub fn check_result(result: &Value, most: usize) -> Result<(), Problem> {
-    let size = result.to_string().len();
+/// A result or a checkpoint.
+pub fn check_json(what: &str, value: &Value, most: usize) -> Result<(), Problem> {
+    let size = value.to_string().len();
     if size > most {
-        let detail = format!("The result has {size} bytes; at most {most} are allowed. Nothing was changed.");
+        let detail = format!("The {what} has {size} bytes; at most {most} are allowed. Nothing was changed.");
         return Err(Problem::new(ProblemCode::PayloadTooLarge, detail));
     }
-    payload::check_content(result).map_err(|_| {
-        Problem::invalid(
-            "result",
-            "It is nested too deeply or contains a NUL character. Nothing was changed.",
-        )
+    payload::check_content(value).map_err(|_| {
+        Problem::invalid(what, "It is nested too deeply or contains a NUL character. Nothing was changed.")
     })
 }
 

@@ -30,8 +30,20 @@ pub struct Attempt {
     exit_code: Option<i32>,
     error_code: Option<String>,
     error_text: Option<String>,
+    /// Where it failed, as its worker told it.
+    error_stack: Option<String>,
     stdout_tail: Option<String>,
     stderr_tail: Option<String>,
+    /// The stages it went through, in order.
+    stages: Vec<StagePassed>,
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct StagePassed {
+    stage: String,
+    /// When it was entered.
+    #[schema(value_type = Moment)]
+    started_at: Timestamp,
 }
 
 impl From<JobDetail> for Attempts {
@@ -46,8 +58,14 @@ impl From<JobDetail> for Attempts {
             exit_code: a.exit_code,
             error_code: a.error_code,
             error_text: a.error_text,
+            error_stack: a.error_stack,
             stdout_tail: a.stdout_tail,
             stderr_tail: a.stderr_tail,
+            stages: a
+                .stages
+                .into_iter()
+                .map(|mark| StagePassed { stage: mark.stage, started_at: mark.at })
+                .collect(),
         };
         Self { attempts: detail.attempts.into_iter().map(attempt).collect() }
     }
