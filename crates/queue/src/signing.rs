@@ -55,6 +55,22 @@ impl Signer {
         Ok(())
     }
 
+    /// The signature of a text that is made for one purpose; it is worth nothing for another.
+    pub fn signature(&self, purpose: &str, text: &str) -> String {
+        hex(&self.mac_of(purpose, text).finalize().into_bytes())
+    }
+
+    /// Whether the text was signed by this installation, for this purpose. Compared in constant time.
+    pub fn is_genuine(&self, purpose: &str, text: &str, signature: &str) -> bool {
+        unhex(signature).is_some_and(|signature| self.mac_of(purpose, text).verify_slice(&signature).is_ok())
+    }
+
+    fn mac_of(&self, purpose: &str, text: &str) -> Hmac<Sha256> {
+        let mut mac = self.key.clone();
+        mac.update(format!("{purpose}\n{text}").as_bytes());
+        mac
+    }
+
     fn mac(&self, id: AttachmentId, expires: i64) -> Hmac<Sha256> {
         let mut mac = self.key.clone();
         mac.update(format!("attachment {id} until {expires}").as_bytes());
@@ -133,6 +149,18 @@ mod tests {
         for answer in wrong {
             assert_eq!(answer.unwrap_err().code, ProblemCode::Forbidden);
         }
+    }
+
+    #[test]
+    fn a_text_is_signed_for_one_purpose_by_one_installation() {
+        let signer = Signer::new("secret");
+        let signature = signer.signature("stream", "text");
+        assert!(signer.is_genuine("stream", "text", &signature));
+        for (purpose, text) in [("stream", "texts"), ("file", "text"), ("stream\ntext", "")] {
+            assert!(!signer.is_genuine(purpose, text, &signature), "{purpose} {text}");
+        }
+        assert!(!signer.is_genuine("stream", "text", "") && !signer.is_genuine("stream", "text", "zz"));
+        assert!(!Signer::new("other").is_genuine("stream", "text", &signature));
     }
 
     #[test]

@@ -8,7 +8,7 @@ mod poll;
 mod reporting;
 mod roll;
 
-use super::{Answer, Api, Body, JobPath, Refusal, openapi::guarded};
+use super::{Answer, Api, Body, JobParam, JobPath, Refusal, openapi::guarded};
 use crate::auth::api_key::{Entered, KeyScope};
 use asking::{Claim, Claimed};
 use axum::{Json, extract::State};
@@ -39,11 +39,11 @@ pub fn routes(api: &Api) -> OpenApiRouter {
     guarded(protocol, api, KeyScope::Worker).with_state(workers)
 }
 
-/// Take jobs to run
+/// Claim jobs
 ///
 /// Waits up to `wait_seconds` for one; an empty list says that there was none.
 #[utoipa::path(
-    post, path = "/jobs/claim", tag = "worker", request_body = Claim,
+    post, path = "/jobs/claim", operation_id = "claim_jobs", tag = "worker", request_body = Claim,
     responses((status = 200, body = Claimed), Refusal)
 )]
 async fn claim(
@@ -58,10 +58,12 @@ async fn claim(
     Ok(Json(Claimed::new(name, jobs, &definitions)))
 }
 
-/// Keep the lease alive
+/// Renew a job’s lease
+///
+/// Send it at least every third of `lease_seconds`. The answer says when somebody wants the job to stop.
 #[utoipa::path(
-    post, path = "/jobs/{id}/heartbeat", tag = "worker", request_body = Heartbeat,
-    params(("id" = String, Path, description = "The number or id of the job")),
+    post, path = "/jobs/{id}/heartbeat", operation_id = "heartbeat_job", tag = "worker", request_body = Heartbeat,
+    params(JobParam),
     responses((status = 200, body = StillHeld), Refusal)
 )]
 async fn heartbeat(
@@ -81,8 +83,8 @@ async fn heartbeat(
 ///
 /// It never goes back, over attempts too.
 #[utoipa::path(
-    post, path = "/jobs/{id}/progress", tag = "worker", request_body = Progress,
-    params(("id" = String, Path, description = "The number or id of the job")),
+    post, path = "/jobs/{id}/progress", operation_id = "report_progress", tag = "worker", request_body = Progress,
+    params(JobParam),
     responses((status = 200, body = StillHeld), Refusal)
 )]
 async fn progress(
@@ -103,8 +105,8 @@ async fn progress(
 ///
 /// A line sent twice (the same `seq`) is kept once.
 #[utoipa::path(
-    post, path = "/jobs/{id}/logs", tag = "worker", request_body = Logs,
-    params(("id" = String, Path, description = "The number or id of the job")),
+    post, path = "/jobs/{id}/logs", operation_id = "append_log_lines", tag = "worker", request_body = Logs,
+    params(JobParam),
     responses((status = 200, body = Written), Refusal)
 )]
 async fn logs(
@@ -119,12 +121,12 @@ async fn logs(
     Ok(Json(written.into()))
 }
 
-/// Complete the job
+/// Complete a job
 ///
 /// Repeated with the same `completion_token` it has no further effect.
 #[utoipa::path(
-    post, path = "/jobs/{id}/complete", tag = "worker", request_body = Complete,
-    params(("id" = String, Path, description = "The number or id of the job")),
+    post, path = "/jobs/{id}/complete", operation_id = "complete_job", tag = "worker", request_body = Complete,
+    params(JobParam),
     responses((status = 200, body = Ended), Refusal)
 )]
 async fn complete(
@@ -142,8 +144,8 @@ async fn complete(
 ///
 /// The job goes back to the queue, or ends, as its definition says.
 #[utoipa::path(
-    post, path = "/jobs/{id}/fail", tag = "worker", request_body = Fail,
-    params(("id" = String, Path, description = "The number or id of the job")),
+    post, path = "/jobs/{id}/fail", operation_id = "fail_job", tag = "worker", request_body = Fail,
+    params(JobParam),
     responses((status = 200, body = Ended), Refusal)
 )]
 async fn fail(
@@ -157,10 +159,12 @@ async fn fail(
     Ok(Json(workers.api.engine.remote_finish(&scope, &held, ending, None, token).await?.into()))
 }
 
-/// Give the job back unfinished
+/// Release a job
+///
+/// It goes back to its queue unfinished, for any worker to claim.
 #[utoipa::path(
-    post, path = "/jobs/{id}/release", tag = "worker", request_body = Release,
-    params(("id" = String, Path, description = "The number or id of the job")),
+    post, path = "/jobs/{id}/release", operation_id = "release_job", tag = "worker", request_body = Release,
+    params(JobParam),
     responses((status = 200, body = Ended), Refusal)
 )]
 async fn release(

@@ -52,6 +52,15 @@ impl Engine {
         found.ok_or_else(|| Problem::not_found("This file"))
     }
 
+    /// Signs a text for one purpose, so that any process of this installation can tell it from a made-up one.
+    pub async fn sign(&self, purpose: &str, text: &str) -> Result<String, Problem> {
+        Ok(self.signer().await?.signature(purpose, text))
+    }
+
+    pub async fn is_genuine(&self, purpose: &str, text: &str, signature: &str) -> Result<bool, Problem> {
+        Ok(self.signer().await?.is_genuine(purpose, text, signature))
+    }
+
     async fn signer(&self) -> Result<&Signer, Problem> {
         let read = async || -> Result<Signer, Problem> {
             Ok(Signer::new(&self.store.ensure_setting(SECRET, &fresh_secret()?).await?))

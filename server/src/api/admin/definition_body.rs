@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
+/// A definition to be created.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = NewDefinition)]
@@ -25,7 +26,7 @@ pub struct New {
     job_type: Option<String>,
     /// `default` unless something else is said.
     queue: Option<String>,
-    /// Only `remote` can be made by hand: commands and what is built in bring their own.
+    /// Only `remote` can be created here: commands and what is built in bring their own.
     executor: Option<String>,
     /// The JSON Schema of its payload; without one any object is taken.
     #[schema(value_type = Option<Anything>)]
@@ -182,11 +183,13 @@ struct LimitsShape {
     key_mode: Option<String>,
 }
 
+/// The definitions that were asked for.
 #[derive(Serialize, ToSchema)]
 pub struct Definitions {
     pub definitions: Vec<Definition>,
 }
 
+/// A kind of job: who runs it, with what payload, within which limits.
 #[derive(Serialize, ToSchema)]
 pub struct Definition {
     #[schema(value_type = Uuid)]

@@ -13,11 +13,13 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
+/// The workers heard of lately.
 #[derive(Serialize, ToSchema)]
 pub struct Workers {
     workers: Vec<Worker>,
 }
 
+/// A process that runs jobs.
 #[derive(Serialize, ToSchema)]
 pub struct Worker {
     worker_id: String,
@@ -59,7 +61,7 @@ impl From<WorkerView> for Worker {
 ///
 /// Those heard of within the last hour, the latest first.
 #[utoipa::path(
-    get, path = "/admin/workers", tag = "admin",
+    get, path = "/admin/workers", operation_id = "list_workers", tag = "admin",
     responses((status = 200, body = Workers), Refusal)
 )]
 pub async fn list(State(api): State<Api>, Entered(scope): Entered) -> Answer<Workers> {
