@@ -1,20 +1,31 @@
-//! `leasehold definition add` and `list`: kinds of job that are run over HTTP. Those of commands come from
-//! `commands.toml` by themselves.
+//! `leasehold definition add`, `list` and `show`. Those that are added here are run over HTTP; those of commands come
+//! from `commands.toml` by themselves. Whoever has an API key and not the database lists and shows over the API.
 
-use super::{Out, failed, terminal};
+use super::{
+    Out,
+    client::{Definitions, definition_text, definitions_text},
+    failed, terminal,
+};
 use crate::{config::Config, store};
 use clap::{Args, Subcommand};
 use leasehold_queue::params::NewDefinition;
 use leasehold_types::{DefinitionLimits, Problem, view::RetryPolicy};
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::{path::PathBuf, process::ExitCode};
 
 #[derive(Subcommand)]
 pub enum Kind {
-    /// Make a kind of job that workers over HTTP run.
+    /// Create a definition whose jobs workers over HTTP run.
     Add(Add),
-    /// List every kind of job.
-    List,
+    /// List the definitions; over the API when LEASEHOLD_API_KEY is set, else from the database.
+    List(Definitions),
+    /// Show one definition with the schema of its payload; over the API when LEASEHOLD_API_KEY is set.
+    Show {
+        /// Its key.
+        key: String,
+        #[command(flatten)]
+        from: Definitions,
+    },
 }
 
 #[derive(Args)]
@@ -38,6 +49,23 @@ pub struct Add {
 }
 
 impl Kind {
+    /// Who names a database means it, whatever key there is.
+    pub fn is_for_server(&self, db: Option<&str>) -> bool {
+        match self {
+            Self::Add(_) => false,
+            Self::List(from) | Self::Show { from, .. } => db.is_none() && from.is_for_server(),
+        }
+    }
+
+    pub fn ask(self, out: Out) -> ExitCode {
+        match self {
+            // Never for a server.
+            Self::Add(_) => ExitCode::FAILURE,
+            Self::List(from) => from.list(out),
+            Self::Show { key, from } => from.show(&key, out),
+        }
+    }
+
     pub async fn run(self, config: Config, out: Out) -> Result<(), Problem> {
         let engine = store::engine(&config).await?;
         match self {
@@ -48,13 +76,13 @@ impl Kind {
                     &json!(made),
                 );
             }
-            Self::List => {
-                let all = engine.store().definitions().await?;
-                let lines: Vec<_> = all
-                    .iter()
-                    .map(|d| format!("{}  {}/{}  {}", d.key, d.domain, d.queue, d.executor))
-                    .collect();
-                out.say(&lines.join("\n"), &json!(all));
+            Self::List(from) => {
+                let all = engine.seen_definitions(&terminal(), from.domain.as_deref()).await?;
+                out.say(&definitions_text(&json!(all)), &json!(all));
+            }
+            Self::Show { key, .. } => {
+                let found = json!(engine.definition(&key).await?);
+                out.say(&definition_text(&found), &found);
             }
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! One thing that was looked at: how it is, and how to mend it.
+//! One thing that was looked at: how it is, and how to fix it.
 
 use serde_json::{Value, json};
 
@@ -42,7 +42,7 @@ impl Finding {
     }
 }
 
-/// For people: a line each, and how to mend it below.
+/// For people: a line each, and how to fix it below.
 pub fn text(findings: &[Finding]) -> String {
     let mut lines = Vec::new();
     for finding in findings {
