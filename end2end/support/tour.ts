@@ -40,6 +40,7 @@ export async function prepareTour(page: Page, server: Leasehold): Promise<Stop[]
     { name: 'audit log', path: '/admin/audit' },
     { name: 'tenants', path: '/tenants' },
     { name: 'workers', path: '/admin/workers' },
+    { name: 'the API', path: '/api/docs' },
     { name: 'not found', path: `${home}/nowhere` },
   ];
 }

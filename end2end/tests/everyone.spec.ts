@@ -46,6 +46,25 @@ test('no page scrolls sideways on a screen of 360 pixels', async ({ people: _, s
   }
 });
 
+test('the page of the API is in order for everyone, and leads back', async ({ people: _, serve, page }) => {
+  const server = await serve();
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme });
+    await page.goto(`${server.url}/api/docs`);
+    // Every rule, not only those of the guidelines.
+    const found = await new AxeBuilder({ page }).analyze();
+    expect.soft(found.violations.map((v) => `${v.id}: ${v.nodes[0].target.join(' ')}`)).toEqual([]);
+  }
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  await page.getByRole('button', { name: 'Copy the curl line of Enqueue a job', exact: true }).click();
+  const copied = await page.evaluate(() => navigator.clipboard.readText());
+  expect(copied).toContain('curl -X POST "$LEASEHOLD_URL/api/v1/jobs"');
+  await page.goto(`${server.url}/api/docs#cancel_job`);
+  await expect(page.getByRole('heading', { name: 'Cancel a job' })).toBeInViewport();
+  await page.getByRole('link', { name: 'Dashboard' }).click();
+  await expect(page).toHaveURL(/login/);
+});
+
 test('the setup page is accessible and fits a small phone', async ({ serve, page }) => {
   const server = await serve();
   await page.setViewportSize({ width: 360, height: 740 });

@@ -22,10 +22,16 @@ pub enum Tone {
 
 impl Tone {
     pub fn of(row: &JobRow, now: Timestamp) -> Self {
-        match row.status {
-            JobStatus::Queued if row.attempts_used > 0 => Self::Retrying,
-            JobStatus::Queued if row.available_at.is_some_and(|at| at > now) => Self::Scheduled,
-            JobStatus::Processing if row.cancel_requested_at.is_some() => Self::Cancelling,
+        let waits = row.available_at.is_some_and(|at| at > now);
+        Self::of_job(row.status, row.attempts_used > 0, waits, row.cancel_requested_at.is_some())
+    }
+
+    /// By what is known of a job: whether it was tried before, waits for a time, was asked to stop.
+    pub const fn of_job(status: JobStatus, tried: bool, waits: bool, asked_to_stop: bool) -> Self {
+        match status {
+            JobStatus::Queued if tried => Self::Retrying,
+            JobStatus::Queued if waits => Self::Scheduled,
+            JobStatus::Processing if asked_to_stop => Self::Cancelling,
             status => Self::of_status(status),
         }
     }

@@ -98,6 +98,20 @@ impl Signer {
         }
         Ok(())
     }
+
+    /// The signature of a text that is made for one purpose; it is worth nothing for another.
+    pub fn signature(&self, purpose: &str, text: &str) -> String {
+        hex(&mac_of(&self.newest, purpose, text).finalize().into_bytes())
+    }
+
+    /// Whether the text was signed by this installation, for this purpose; by the key before the newest only as long as
+    /// that one's links work.
+    pub fn is_genuine(&self, purpose: &str, text: &str, signature: &str, now: Timestamp) -> bool {
+        let Some(signature) = unhex(signature) else { return false };
+        let signed_by = |key| mac_of(key, purpose, text).verify_slice(&signature).is_ok();
+        let before = |(key, last): &(_, _)| now <= *last && signed_by(key);
+        signed_by(&self.newest) || self.previous.as_ref().is_some_and(before)
+    }
 }
 
 fn keyed(secret: &str) -> Hmac<Sha256> {
@@ -109,6 +123,12 @@ fn keyed(secret: &str) -> Hmac<Sha256> {
 fn mac(key: &Hmac<Sha256>, id: AttachmentId, expires: i64) -> Hmac<Sha256> {
     let mut mac = key.clone();
     mac.update(format!("attachment {id} until {expires}").as_bytes());
+    mac
+}
+
+fn mac_of(key: &Hmac<Sha256>, purpose: &str, text: &str) -> Hmac<Sha256> {
+    let mut mac = key.clone();
+    mac.update(format!("{purpose}\n{text}").as_bytes());
     mac
 }
 
@@ -191,6 +211,25 @@ mod tests {
         for answer in wrong {
             assert_eq!(answer.unwrap_err().code, ProblemCode::Forbidden);
         }
+    }
+
+    #[test]
+    fn a_text_is_signed_for_one_purpose_by_one_installation() {
+        let signer = keyed_with(&["secret"]);
+        let signature = signer.signature("stream", "text");
+        let genuine = |signer: &Signer, purpose: &str, text: &str, signature: &str| {
+            signer.is_genuine(purpose, text, signature, NOW)
+        };
+        assert!(genuine(&signer, "stream", "text", &signature));
+        for (purpose, text) in [("stream", "texts"), ("file", "text"), ("stream\ntext", "")] {
+            assert!(!genuine(&signer, purpose, text, &signature), "{purpose} {text}");
+        }
+        assert!(!genuine(&signer, "stream", "text", "") && !genuine(&signer, "stream", "text", "zz"));
+        assert!(!genuine(&keyed_with(&["other"]), "stream", "text", &signature));
+        let rotated = keyed_with(&["newer", "secret"]);
+        assert!(genuine(&rotated, "stream", "text", &signature));
+        let much_later = NOW.plus(LIFE).plus_secs(3 * STEP_SECS);
+        assert!(!rotated.is_genuine("stream", "text", &signature, much_later), "its time is over");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! For those who run things: kinds of jobs, workers, queues, sweeps, bulk changes, the archive, the configuration.
+//! For those who run things: definitions, workers, queues, sweeps, bulk changes, the archive, the configuration.
 //!
 //! All of it needs an admin's key, but for the state of a queue, which any key that reads may see. What concerns the whole installation is refused by the
 //! engine unless the key governs it.
@@ -8,9 +8,9 @@ mod batch;
 mod bulk;
 mod config;
 mod confirm;
-mod definition_body;
+pub mod definition_body;
 mod definitions;
-mod place;
+pub mod place;
 mod queues;
 mod sweeps;
 mod workers;

@@ -1,6 +1,7 @@
 //! `/api/docs`: the description of the API as a page for people. Plain HTML in the dashboard's style, made once at the
-//! start; it needs neither script nor network.
+//! start; it works without script, which only adds buttons that copy.
 
+mod events;
 mod example;
 mod fields;
 mod html;
@@ -10,19 +11,26 @@ use axum::{
     http::header,
     response::{Html, IntoResponse},
 };
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use html::{code, escape, prose};
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 use std::fmt::Write;
-use utoipa::openapi::OpenApi;
 
-const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; \
-    frame-ancestors 'none'";
+const COPY: &str = include_str!("docs/copy.js");
 const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
 
-pub fn page(description: &OpenApi) -> impl IntoResponse + Clone + use<> {
-    // A description that cannot be written as JSON could not be served either.
-    let api = serde_json::to_value(description).unwrap_or_default();
-    ([(header::CONTENT_SECURITY_POLICY, POLICY)], Html(document(&api)))
+pub fn page(api: &Value) -> impl IntoResponse + Clone + use<> {
+    ([(header::CONTENT_SECURITY_POLICY, policy())], Html(document(api)))
+}
+
+/// No script runs but the one that is part of the page.
+fn policy() -> String {
+    let script = BASE64_STANDARD.encode(Sha256::digest(COPY));
+    format!(
+        "default-src 'none'; style-src 'self'; img-src 'self'; script-src 'sha256-{script}'; base-uri 'none'; \
+         form-action 'none'; frame-ancestors 'none'"
+    )
 }
 
 struct Operation<'a> {
@@ -71,11 +79,12 @@ fn document(api: &Value) -> String {
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
          <meta name=\"color-scheme\" content=\"light dark\"><link rel=\"icon\" href=\"/favicon.svg\" type=\"image/svg+xml\">\
          <link rel=\"stylesheet\" href=\"/style.css\"></head><body class=\"api\">\
-         <nav class=\"api-index\" aria-label=\"Operations\"><p class=\"api-home\"><a href=\"/\">Leasehold</a> API</p>\
+         <header class=\"api-head\"><a class=\"api-back\" href=\"/\">← Dashboard</a> <span>Leasehold API</span></header>\
+         <nav class=\"api-index\" aria-label=\"Operations\">\
          <ul>{index}<li><a href=\"#problems\">problems</a></li></ul></nav>\
          <main class=\"api-text\"><h1>The HTTP API</h1>{about}{KEYS}\
          <p>The same for programs: <a href=\"/api/openapi.json\">/api/openapi.json</a> (OpenAPI {}, version {version}).</p>\
-         {body}{}</main></body></html>",
+         {body}{}</main><script>{COPY}</script></body></html>",
         escape(api["openapi"].as_str().unwrap_or_default()),
         problems()
     )
@@ -123,33 +132,56 @@ fn article(api: &Value, operation: &Operation) -> String {
     }
     text.push_str("</p>");
     text.push_str(&prose(said["description"].as_str().unwrap_or_default()));
+    let summary = said["summary"].as_str().unwrap_or_default();
+    let titled = |what: &str| format!("{summary}: {what}");
     if let Some(parameters) = said["parameters"].as_array() {
         let own: Vec<_> = parameters.iter().filter(|p| !is_everywhere(p)).cloned().collect();
-        text.push_str(&fields::of_parameters(api, &own));
+        text.push_str(&fields::of_parameters(api, &own, &titled("parameters")));
     }
     let body = &said["requestBody"]["content"]["application/json"]["schema"];
     if !body.is_null() {
         text.push_str("<h4>Body</h4>");
-        text.push_str(&fields::of_schema(api, body));
+        text.push_str(&fields::of_schema(api, body, &titled("body")));
     }
     let shell = example::curl(api, operation.method, operation.path, said);
-    let _ = write!(text, "<pre class=\"api-curl\" tabindex=\"0\"><code>{}</code></pre>", escape(&shell));
-    text.push_str(&answers(api, said));
+    let (of, shell) = (escape(summary), escape(&shell));
+    let _ = write!(
+        text,
+        "<div class=\"api-curl\" data-of=\"{of}\"><pre tabindex=\"0\" role=\"region\" aria-label=\"{of}: with curl\">\
+         <code>{shell}</code></pre></div>"
+    );
+    text.push_str(&answers(api, said, summary));
     text.push_str("</article>");
     text
 }
 
 /// What comes back when all is well; problems are alike everywhere and have a chapter of their own.
-fn answers(api: &Value, said: &Value) -> String {
+fn answers(api: &Value, said: &Value, summary: &str) -> String {
     let mut text = String::new();
     let responses = said["responses"].as_object();
     for (status, response) in responses.into_iter().flatten().filter(|(status, _)| status.starts_with('2')) {
         let _ = write!(text, "<h4>Answer {} {}</h4>", code(status), prose_line(response));
         for content in response["content"].as_object().into_iter().flatten().map(|(_, content)| content) {
-            text.push_str(&fields::of_schema(api, &content["schema"]));
+            let title = format!("{summary}: answer {status}");
+            let events = events::of_schema(api, &content["schema"], &title);
+            text.push_str(&events.unwrap_or_else(|| fields::of_schema(api, &content["schema"], &title)));
+            text.push_str(&shown(&content["example"], &format!("{title}, example")));
         }
     }
     text
+}
+
+/// An example, folded: it is long and says again what the table says.
+fn shown(example: &Value, title: &str) -> String {
+    if example.is_null() {
+        return String::new();
+    }
+    let text = escape(&serde_json::to_string_pretty(example).unwrap_or_default());
+    format!(
+        "<details class=\"api-example\"><summary>Example</summary><pre tabindex=\"0\" role=\"region\" aria-label=\"{}\"><code>{text}\
+         </code></pre></details>",
+        escape(title)
+    )
 }
 
 fn prose_line(response: &Value) -> String {
@@ -167,7 +199,7 @@ fn problems() -> String {
     format!(
         "<section id=\"problems\"><h2>problems</h2><p>An error is <code>application/problem+json</code> (RFC 9457). \
          <code>code</code> is stable; <code>errors</code> names the fields; <code>Retry-After</code> says when to try \
-         again.</p><table class=\"api-fields\"><thead><tr><th scope=\"col\">Code</th><th scope=\"col\">Status</th><th scope=\"col\">Meaning</th>\
-         </tr></thead><tbody>{rows}</tbody></table></section>"
+         again.</p><div class=\"api-scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Problems\"><table class=\"api-fields\"><thead><tr><th scope=\"col\">Code</th><th scope=\"col\">Status</th><th scope=\"col\">Meaning</th>\
+         </tr></thead><tbody>{rows}</tbody></table></div></section>"
     )
 }

@@ -9,7 +9,7 @@ pub mod files;
 mod listing;
 mod telling;
 
-use super::{Answer, Api, Body, JobPath, Pairs, Refusal, openapi::guarded};
+use super::{Answer, Api, Body, JobParam, JobPath, Pairs, Refusal, openapi::guarded};
 use crate::auth::api_key::{Entered, KeyScope};
 use asking::{CancelBody, NewJobBody};
 use axum::{
@@ -62,7 +62,7 @@ fn located<T>(status: StatusCode, id: impl std::fmt::Display, body: T) -> Locate
 /// Named by its `definition_key`, or by `domain` and `job_type`. A job that exists already for the same idempotency key
 /// or an active dedupe key is the answer then, with `created: false`.
 #[utoipa::path(
-    post, path = "/jobs", tag = "jobs", request_body = NewJobBody,
+    post, path = "/jobs", operation_id = "enqueue_job", tag = "jobs", request_body = NewJobBody,
     params(("Idempotency-Key" = Option<String>, Header, description = "The same as `idempotency_key` in the body")),
     responses(
         (status = 201, description = "A new job", body = EnqueuedOne),
@@ -96,7 +96,7 @@ async fn parent_of(engine: &Engine, scope: &Scope, parent: Option<JobRef>) -> Re
 /// Beside the parameters below, `payload.<name>[.<name>…]=value` finds jobs by what stands in their payload; a value is
 /// compared as a number, a string, `true`, `false` or `null`, whichever it is there.
 #[utoipa::path(
-    get, path = "/jobs", tag = "jobs", params(ListParams),
+    get, path = "/jobs", operation_id = "list_jobs", tag = "jobs", params(ListParams),
     responses((status = 200, body = JobsView), Refusal)
 )]
 async fn list(State(api): State<Api>, Entered(scope): Entered, pairs: Pairs) -> Answer<JobsView> {
@@ -105,23 +105,23 @@ async fn list(State(api): State<Api>, Entered(scope): Entered, pairs: Pairs) -> 
     Ok(Json(JobsView::new(&asked, found)))
 }
 
-/// List jobs
+/// List jobs, at another address
 ///
 /// The same as `GET /jobs`.
 #[utoipa::path(
-    get, path = "/jobs/list", tag = "jobs", params(ListParams),
+    get, path = "/jobs/list", operation_id = "list_jobs_alias", tag = "jobs", params(ListParams),
     responses((status = 200, body = JobsView), Refusal)
 )]
 async fn list_too(api: State<Api>, entered: Entered, pairs: Pairs) -> Answer<JobsView> {
     list(api, entered, pairs).await
 }
 
-/// One job
+/// Get a job
 ///
 /// Secrets in payload and result are masked.
 #[utoipa::path(
-    get, path = "/jobs/{id}", tag = "jobs",
-    params(("id" = String, Path, description = "The number or id of the job")),
+    get, path = "/jobs/{id}", operation_id = "get_job", tag = "jobs",
+    params(JobParam),
     responses((status = 200, body = JobView), Refusal)
 )]
 async fn detail(
@@ -138,8 +138,8 @@ async fn detail(
 ///
 /// One that waits is cancelled at once; one that runs is asked to stop, and its end says what became of it.
 #[utoipa::path(
-    post, path = "/jobs/{id}/cancel", tag = "jobs", request_body = CancelBody,
-    params(("id" = String, Path, description = "The number or id of the job")),
+    post, path = "/jobs/{id}/cancel", operation_id = "cancel_job", tag = "jobs", request_body = CancelBody,
+    params(JobParam),
     responses((status = 200, body = Cancelled), Refusal)
 )]
 async fn cancel(
@@ -156,8 +156,8 @@ async fn cancel(
 ///
 /// The old job stays as it is; its retry is a new job that names it as its parent.
 #[utoipa::path(
-    post, path = "/jobs/{id}/retry", tag = "jobs",
-    params(("id" = String, Path, description = "The number or id of the job")),
+    post, path = "/jobs/{id}/retry", operation_id = "retry_job", tag = "jobs",
+    params(JobParam),
     responses((status = 201, body = Retried), Refusal)
 )]
 async fn retry(

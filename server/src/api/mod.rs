@@ -4,11 +4,13 @@
 
 mod admin;
 mod body;
+mod definitions;
 pub mod docs;
 mod events;
 mod jobs;
 mod openapi;
 mod pairs;
+mod params;
 mod triggers;
 mod words;
 mod worker;
@@ -23,9 +25,10 @@ pub use jobs::Attempts;
 use leasehold_queue::Engine;
 use leasehold_types::{Problem, ProblemCode};
 use pairs::Pairs;
+use params::{DefinitionKeyParam, DefinitionParam, JobParam, TriggerParam};
+use serde_json::Value;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
-use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 
 /// What every handler may use.
@@ -43,19 +46,20 @@ pub struct Api {
 /// The API with its description.
 pub struct Described {
     pub router: Router,
-    pub description: OpenApi,
+    pub description: Value,
 }
 
 pub fn routes(api: &Api) -> Described {
     let resources = OpenApiRouter::new()
         .merge(jobs::routes(api))
+        .merge(definitions::routes(api))
         .merge(events::routes(api))
         .merge(admin::routes(api))
         .merge(triggers::routes(api))
         .nest("/worker", worker::routes(api));
     let all = OpenApiRouter::with_openapi(openapi::head()).nest("/api/v1", resources);
-    let (router, mut description) = all.split_for_parts();
-    openapi::name_operations(&mut description);
+    let (router, described) = all.split_for_parts();
+    let description = openapi::finish(&described);
     Described { router: router.method_not_allowed_fallback(wrong_method), description }
 }
 

@@ -3,7 +3,7 @@
 mod asking;
 mod telling;
 
-use super::{Answer, Api, Body, Query, Refusal, jobs::one_tenant, openapi::guarded};
+use super::{Answer, Api, Body, Query, Refusal, TriggerParam, jobs::one_tenant, openapi::guarded};
 use crate::auth::api_key::{Entered, KeyScope};
 use asking::{ListQuery, NewTriggerBody, PostedEvent, PreviewBody, RunBody, TriggerChange, TriggerPath};
 use axum::{Json, extract::State, http::StatusCode};
@@ -31,7 +31,7 @@ pub fn routes(api: &Api) -> OpenApiRouter {
 ///
 /// Oldest first. `next_after` is there when there are more: send it as `after`.
 #[utoipa::path(
-    get, path = "/jobs/triggers", tag = "triggers", params(ListQuery),
+    get, path = "/jobs/triggers", operation_id = "list_triggers", tag = "triggers", params(ListQuery),
     responses((status = 200, body = TriggerList), Refusal)
 )]
 async fn list(
@@ -49,7 +49,7 @@ async fn list(
 /// What it would create is checked now, as far as it can be known: a schedule's payload against the schema, an event's
 /// by its members.
 #[utoipa::path(
-    post, path = "/jobs/triggers", tag = "triggers", request_body = NewTriggerBody,
+    post, path = "/jobs/triggers", operation_id = "create_trigger", tag = "triggers", request_body = NewTriggerBody,
     responses((status = 201, body = TriggerView), Refusal)
 )]
 async fn create(
@@ -62,10 +62,12 @@ async fn create(
     Ok((StatusCode::CREATED, Json(made.into())))
 }
 
-/// Show a trigger and its newest firings
+/// Get a trigger
+///
+/// With its fifty newest firings and what came of each.
 #[utoipa::path(
-    get, path = "/jobs/triggers/{id}", tag = "triggers",
-    params(("id" = String, Path, description = "The id of the trigger")),
+    get, path = "/jobs/triggers/{id}", operation_id = "get_trigger", tag = "triggers",
+    params(TriggerParam),
     responses((status = 200, body = TriggerDetail), Refusal)
 )]
 async fn detail(
@@ -83,8 +85,8 @@ async fn detail(
 /// What is left out stays as it is. A changed schedule, or one that is switched on, begins anew: what passed is not made
 /// up for.
 #[utoipa::path(
-    patch, path = "/jobs/triggers/{id}", tag = "triggers", request_body = TriggerChange,
-    params(("id" = String, Path, description = "The id of the trigger")),
+    patch, path = "/jobs/triggers/{id}", operation_id = "update_trigger", tag = "triggers", request_body = TriggerChange,
+    params(TriggerParam),
     responses((status = 200, body = TriggerView), Refusal)
 )]
 async fn change(
@@ -100,8 +102,8 @@ async fn change(
 ///
 /// Jobs it has created stay.
 #[utoipa::path(
-    delete, path = "/jobs/triggers/{id}", tag = "triggers",
-    params(("id" = String, Path, description = "The id of the trigger")),
+    delete, path = "/jobs/triggers/{id}", operation_id = "delete_trigger", tag = "triggers",
+    params(TriggerParam),
     responses((status = 204, description = "It is gone"), Refusal)
 )]
 async fn delete(
@@ -117,8 +119,8 @@ async fn delete(
 ///
 /// Also one that is switched off; an event's with the payload given here. The dedupe window is not asked.
 #[utoipa::path(
-    post, path = "/jobs/triggers/{id}/run", tag = "triggers", request_body = RunBody,
-    params(("id" = String, Path, description = "The id of the trigger")),
+    post, path = "/jobs/triggers/{id}/run", operation_id = "run_trigger", tag = "triggers", request_body = RunBody,
+    params(TriggerParam),
     responses((status = 200, body = FiredView), Refusal)
 )]
 async fn run(
@@ -134,7 +136,7 @@ async fn run(
 ///
 /// The next ten times it is due, on its own clock and in UTC, with changes of the clock marked.
 #[utoipa::path(
-    post, path = "/jobs/triggers/preview", tag = "triggers", request_body = PreviewBody,
+    post, path = "/jobs/triggers/preview", operation_id = "preview_schedule", tag = "triggers", request_body = PreviewBody,
     responses((status = 200, body = Preview), Refusal)
 )]
 async fn preview(
@@ -147,12 +149,12 @@ async fn preview(
     Ok(Json(Preview::new(zone, lines)))
 }
 
-/// Tell of an application event
+/// Send an application event
 ///
 /// Kept together with the jobs it sets off, all or nothing. Sent again with the same `event_id` it has no further effect,
 /// and the answer is the first one with `replayed: true`.
 #[utoipa::path(
-    post, path = "/events", tag = "events", request_body = PostedEvent,
+    post, path = "/events", operation_id = "send_event", tag = "events", request_body = PostedEvent,
     responses(
         (status = 201, description = "It was kept", body = EventView),
         (status = 200, description = "It had come before", body = EventView),

@@ -1,22 +1,17 @@
 //! How the API's small values look in its description. Only named in `#[schema(value_type = …)]`: the values themselves
 //! are the domain's own types.
 
-use super::Refusal;
-use crate::problem;
 use leasehold_types::{
-    AttemptOutcome, CatchUp, ErrorClass, FieldError, FiringOutcome, JobStatus, LiveKind, LogStream,
-    Problem as Said, ProblemCode, Source, Timestamp, TriggerKind, UnitKind, UnitState,
+    AttemptOutcome, CatchUp, ErrorClass, FieldError, FiringOutcome, JobStatus, LiveKind, LogStream, Source,
+    Timestamp, TriggerKind, UnitKind, UnitState,
     browse::{SortBy, SortOrder},
     view::Silence,
 };
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::borrow::Cow;
 use utoipa::{
-    IntoResponses, PartialSchema, ToSchema,
-    openapi::{
-        ContentBuilder, KnownFormat, ObjectBuilder, Ref, RefOr, Response, ResponseBuilder, Schema,
-        SchemaFormat, schema::Type,
-    },
+    PartialSchema, ToSchema,
+    openapi::{KnownFormat, ObjectBuilder, RefOr, Schema, SchemaFormat, schema::Type},
 };
 
 /// A moment, RFC 3339 in UTC with microseconds.
@@ -28,6 +23,7 @@ impl PartialSchema for Moment {
         ObjectBuilder::new()
             .schema_type(Type::String)
             .format(Some(moment))
+            .description(Some("A moment, RFC 3339; answers are in UTC with microseconds."))
             .examples(["2026-02-16T10:30:01.000000Z"])
             .into()
     }
@@ -40,7 +36,8 @@ pub struct Anything;
 
 impl PartialSchema for Anything {
     fn schema() -> RefOr<Schema> {
-        ObjectBuilder::new().schema_type(utoipa::openapi::schema::SchemaType::AnyValue).into()
+        let any = utoipa::openapi::schema::SchemaType::AnyValue;
+        ObjectBuilder::new().schema_type(any).description(Some("Any JSON value.")).into()
     }
 }
 
@@ -48,44 +45,54 @@ impl ToSchema for Anything {}
 
 /// Words of the domain, as the type that has them lists them.
 macro_rules! words {
-    ($($(#[$doc:meta])* $name:ident of $type:ty;)+) => {$(
-        $(#[$doc])*
+    ($($(#[doc = $doc:literal])+ $name:ident as $shown:literal of $type:ty;)+) => {$(
+        $(#[doc = $doc])+
         pub struct $name;
 
         impl PartialSchema for $name {
             fn schema() -> RefOr<Schema> {
                 let words = <$type>::ALL.iter().map(|word| word.as_str());
-                ObjectBuilder::new().schema_type(Type::String).enum_values(Some(words)).into()
+                let described = concat!($($doc),+).trim();
+                let schema = ObjectBuilder::new().schema_type(Type::String).enum_values(Some(words));
+                schema.description(Some(described)).into()
             }
         }
 
-        impl ToSchema for $name {}
+        impl ToSchema for $name {
+            fn name() -> Cow<'static, str> {
+                Cow::Borrowed($shown)
+            }
+        }
     )+};
 }
 
 words! {
     /// The state of a job.
-    JobState of JobStatus;
+    JobState as "JobStatus" of JobStatus;
     /// Why an attempt failed, coarsely.
-    ErrorClassWord of ErrorClass;
+    ErrorClassWord as "ErrorClass" of ErrorClass;
     /// What a trigger waits for.
-    TriggerWord of TriggerKind;
+    TriggerWord as "TriggerType" of TriggerKind;
     /// What is done about times due that were missed.
-    CatchUpWord of CatchUp;
+    CatchUpWord as "CatchUp" of CatchUp;
     /// What came of a firing.
-    FiringWord of FiringOutcome;
+    FiringWord as "FiringOutcome" of FiringOutcome;
     /// Where a log line came from.
-    StreamWord of LogStream;
+    StreamWord as "LogStream" of LogStream;
     /// How one execution of a job ended.
-    OutcomeWord of AttemptOutcome;
+    OutcomeWord as "AttemptOutcome" of AttemptOutcome;
     /// Who asked for a job.
-    SourceWord of Source;
-    SortWord of SortBy;
-    SortOrderWord of SortOrder;
+    SourceWord as "Source" of Source;
+    /// What a list is sorted by.
+    SortWord as "SortBy" of SortBy;
+    /// Which end of the order comes first.
+    SortOrderWord as "SortOrder" of SortOrder;
     /// What happened.
-    EventWord of LiveKind;
-    UnitKindWord of UnitKind;
-    UnitStateWord of UnitState;
+    EventWord as "EventKind" of LiveKind;
+    /// What a work unit does.
+    UnitKindWord as "UnitKind" of UnitKind;
+    /// The state of a work unit.
+    UnitStateWord as "UnitState" of UnitState;
 }
 
 /// A named part of a kind of job and the span of the progress bar it covers.
@@ -107,6 +114,7 @@ pub struct StageShape {
 pub struct ProblemShape {
     r#type: String,
     title: String,
+    /// The HTTP status.
     status: u16,
     /// What happened, what was not changed, what to try.
     detail: String,
@@ -119,39 +127,15 @@ pub struct ProblemShape {
     retry_after_seconds: Option<u32>,
 }
 
+/// A field of the request, and what is wrong with it.
 #[derive(ToSchema)]
 #[schema(as = FieldError)]
 #[expect(dead_code, reason = "only its shape is described")]
 pub struct FieldShape {
     /// Its path: `jobs[3].payload`.
     field: String,
+    /// What is wrong with it, for people.
     message: String,
-}
-
-/// The problems any request can meet; every operation lists them.
-impl IntoResponses for Refusal {
-    fn responses() -> BTreeMap<String, RefOr<Response>> {
-        let mut by_status: BTreeMap<u16, Vec<ProblemCode>> = BTreeMap::new();
-        for code in ProblemCode::ALL {
-            by_status.entry(code.status()).or_default().push(*code);
-        }
-        // Ours to prevent: a description is no excuse for one.
-        by_status.remove(&ProblemCode::Internal.status());
-        let described = |(status, codes): (u16, Vec<ProblemCode>)| {
-            let names: Vec<_> = codes.iter().map(|c| format!("`{}` {}", c.as_str(), c.title())).collect();
-            let example = problem::body(&Said::new(codes[0], codes[0].title()));
-            let content = ContentBuilder::new()
-                .schema(Some(Ref::from_schema_name("Problem")))
-                .example(Some(example))
-                .build();
-            let response = ResponseBuilder::new()
-                .description(names.join("; "))
-                .content("application/problem+json", content)
-                .build();
-            (status.to_string(), response.into())
-        };
-        by_status.into_iter().map(described).collect()
-    }
 }
 
 /// A worker that is not heard of.

@@ -11,7 +11,7 @@ mod reporting;
 mod roll;
 mod room;
 
-use super::{Answer, Api, Body, JobPath, Refusal, openapi::guarded};
+use super::{Answer, Api, Body, JobParam, JobPath, Refusal, openapi::guarded};
 use crate::auth::api_key::{Entered, KeyScope};
 use asking::{Claim, Claimed};
 use axum::{Json, extract::State};
@@ -54,12 +54,12 @@ pub fn routes(api: &Api) -> OpenApiRouter {
     guarded(protocol, api, KeyScope::Worker).with_state(Workers::new(api))
 }
 
-/// Take jobs to run
+/// Claim jobs
 ///
 /// Waits up to `wait_seconds` for one; an empty list says that there was none. Who waits longest is served first. A key
 /// may have only so many workers, and only so many claims waiting: beyond that the answer is 429.
 #[utoipa::path(
-    post, path = "/jobs/claim", tag = "worker", request_body = Claim,
+    post, path = "/jobs/claim", operation_id = "claim_jobs", tag = "worker", request_body = Claim,
     responses((status = 200, body = Claimed), Refusal)
 )]
 async fn claim(
@@ -75,10 +75,12 @@ async fn claim(
     Ok(Json(Claimed::new(name, handed.take(), &definitions)))
 }
 
-/// Keep the lease alive
+/// Renew a job’s lease
+///
+/// Send it at least every third of `lease_seconds`. The answer says when somebody wants the job to stop.
 #[utoipa::path(
-    post, path = "/jobs/{id}/heartbeat", tag = "worker", request_body = Heartbeat,
-    params(("id" = String, Path, description = "The number or id of the job")),
+    post, path = "/jobs/{id}/heartbeat", operation_id = "heartbeat_job", tag = "worker", request_body = Heartbeat,
+    params(JobParam),
     responses((status = 200, body = StillHeld), Refusal)
 )]
 async fn heartbeat(
@@ -98,8 +100,8 @@ async fn heartbeat(
 ///
 /// It never goes back, over attempts too.
 #[utoipa::path(
-    post, path = "/jobs/{id}/progress", tag = "worker", request_body = Progress,
-    params(("id" = String, Path, description = "The number or id of the job")),
+    post, path = "/jobs/{id}/progress", operation_id = "report_progress", tag = "worker", request_body = Progress,
+    params(JobParam),
     responses((status = 200, body = StillHeld), Refusal)
 )]
 async fn progress(
@@ -120,8 +122,8 @@ async fn progress(
 ///
 /// A line sent twice (the same `seq`) is kept once.
 #[utoipa::path(
-    post, path = "/jobs/{id}/logs", tag = "worker", request_body = Logs,
-    params(("id" = String, Path, description = "The number or id of the job")),
+    post, path = "/jobs/{id}/logs", operation_id = "append_log_lines", tag = "worker", request_body = Logs,
+    params(JobParam),
     responses((status = 200, body = Written), Refusal)
 )]
 async fn logs(
@@ -140,8 +142,8 @@ async fn logs(
 ///
 /// It replaces the one before. The claim of the next attempt brings it.
 #[utoipa::path(
-    post, path = "/jobs/{id}/checkpoint", tag = "worker", request_body = Checkpoint,
-    params(("id" = String, Path, description = "The number or id of the job")),
+    post, path = "/jobs/{id}/checkpoint", operation_id = "checkpoint_job", tag = "worker", request_body = Checkpoint,
+    params(JobParam),
     responses((status = 200, body = StillHeld), Refusal)
 )]
 async fn checkpoint(
@@ -156,12 +158,12 @@ async fn checkpoint(
     Ok(Json(renewed.into()))
 }
 
-/// Complete the job
+/// Complete a job
 ///
 /// What is done is done, also when it was asked to stop meanwhile. Repeated with the same `completion_token` it has no further effect.
 #[utoipa::path(
-    post, path = "/jobs/{id}/complete", tag = "worker", request_body = Complete,
-    params(("id" = String, Path, description = "The number or id of the job")),
+    post, path = "/jobs/{id}/complete", operation_id = "complete_job", tag = "worker", request_body = Complete,
+    params(JobParam),
     responses((status = 200, body = Ended), Refusal)
 )]
 async fn complete(
@@ -179,8 +181,8 @@ async fn complete(
 ///
 /// The job goes back to the queue, or ends, as its definition says. One that was asked to stop ends as cancelled.
 #[utoipa::path(
-    post, path = "/jobs/{id}/fail", tag = "worker", request_body = Fail,
-    params(("id" = String, Path, description = "The number or id of the job")),
+    post, path = "/jobs/{id}/fail", operation_id = "fail_job", tag = "worker", request_body = Fail,
+    params(JobParam),
     responses((status = 200, body = Ended), Refusal)
 )]
 async fn fail(
@@ -194,12 +196,12 @@ async fn fail(
     Ok(Json(workers.api.engine.remote_finish(&scope, &held, ending, None, token).await?.into()))
 }
 
-/// Say that the job was stopped on request
+/// Acknowledge a cancellation
 ///
 /// Only when `cancel_requested` was true; else 409 `WRONG_STATE`.
 #[utoipa::path(
-    post, path = "/jobs/{id}/cancelled", tag = "worker", request_body = Cancelled,
-    params(("id" = String, Path, description = "The number or id of the job")),
+    post, path = "/jobs/{id}/cancelled", operation_id = "acknowledge_cancel", tag = "worker", request_body = Cancelled,
+    params(JobParam),
     responses((status = 200, body = Ended), Refusal)
 )]
 async fn cancelled(
@@ -213,10 +215,12 @@ async fn cancelled(
     Ok(Json(workers.api.engine.remote_finish(&scope, &held, ending, None, token).await?.into()))
 }
 
-/// Give the job back unfinished
+/// Release a job
+///
+/// It goes back to its queue unfinished, for any worker to claim.
 #[utoipa::path(
-    post, path = "/jobs/{id}/release", tag = "worker", request_body = Release,
-    params(("id" = String, Path, description = "The number or id of the job")),
+    post, path = "/jobs/{id}/release", operation_id = "release_job", tag = "worker", request_body = Release,
+    params(JobParam),
     responses((status = 200, body = Ended), Refusal)
 )]
 async fn release(

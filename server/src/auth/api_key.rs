@@ -2,7 +2,8 @@
 //!
 //! The door of the REST API. [`enter`] stands in front of a resource and knows which scope its key must have; what
 //! lies behind finds a [`Scope`] confined to the key's tenant. A key of the installation has none: it reaches every
-//! tenant, or the one that `X-Tenant` names. Cookies are never looked at here, so another site has nothing to borrow.
+//! tenant, or the one that `X-Tenant` names. Cookies are never looked at here, so another site has nothing to borrow; only
+//! streams may also be opened by somebody signed in (`stream_reader`).
 
 use crate::{problem, rates::ApiRates, secret};
 use axum::{
@@ -71,15 +72,18 @@ pub async fn enter(State(entrance): State<Entrance>, mut request: Request, next:
             request.extensions_mut().insert(scope);
             next.run(request).await
         }
-        Err(problem) => {
-            let mut refused = problem::respond(&problem);
-            if problem.code == ProblemCode::Unauthenticated {
-                let scheme = header::HeaderValue::from_static("Bearer realm=\"leasehold\"");
-                refused.headers_mut().insert(header::WWW_AUTHENTICATE, scheme);
-            }
-            refused
-        }
+        Err(problem) => refused(&problem),
     }
+}
+
+/// Says how to come in, if that is what is missing.
+pub fn refused(problem: &Problem) -> Response {
+    let mut refused = problem::respond(problem);
+    if problem.code == ProblemCode::Unauthenticated {
+        let scheme = header::HeaderValue::from_static("Bearer realm=\"leasehold\"");
+        refused.headers_mut().insert(header::WWW_AUTHENTICATE, scheme);
+    }
+    refused
 }
 
 /// The scope [`enter`] found.
@@ -94,7 +98,7 @@ impl<S: Sync> FromRequestParts<S> for Entered {
 }
 
 /// A key that works counts for itself; whoever has none counts by address.
-async fn admit_at_rate(
+pub async fn admit_at_rate(
     entrance: &Entrance,
     address: Option<IpAddr>,
     headers: &HeaderMap,
@@ -148,6 +152,10 @@ async fn admit(entrance: &Entrance, headers: &HeaderMap, origin: Option<String>)
 async fn within_asked_tenant(engine: &Engine, scope: Scope, headers: &HeaderMap) -> Result<Scope, Problem> {
     let Some(asked) = headers.get(TENANT) else { return Ok(scope) };
     let slug = asked.to_str().map_err(|_| Problem::not_found("This tenant"))?;
+    within_tenant(engine, scope, slug).await
+}
+
+pub async fn within_tenant(engine: &Engine, scope: Scope, slug: &str) -> Result<Scope, Problem> {
     let tenant = engine.tenant(&scope, slug.trim()).await?;
     Ok(scope.within(tenant.id))
 }
@@ -158,7 +166,8 @@ fn scopes_of(key: &ApiKey) -> Vec<KeyScope> {
     known.filter(|scope| *scope != KeyScope::Worker || key.tenant_id.is_some()).collect()
 }
 
-fn shown(headers: &HeaderMap) -> Option<&str> {
+/// The key a request shows.
+pub fn shown(headers: &HeaderMap) -> Option<&str> {
     if let Some(key) = headers.get("x-api-key") {
         return key.to_str().ok().map(str::trim);
     }
@@ -172,7 +181,7 @@ fn parts(key: &str) -> Option<(&str, &str)> {
         .filter(|(prefix, hidden)| !prefix.is_empty() && !hidden.is_empty())
 }
 
-fn missing() -> Problem {
+pub fn missing() -> Problem {
     let detail = "Send a key: X-API-KEY: lh_…, or Authorization: Bearer lh_…. Nothing was changed.";
     Problem::new(ProblemCode::Unauthenticated, detail)
 }

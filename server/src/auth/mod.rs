@@ -9,6 +9,8 @@ mod once;
 pub mod password;
 pub mod session_store;
 pub mod setup;
+pub mod stream_reader;
+pub mod stream_token;
 mod throttle;
 
 pub use gate::PasswordGate;

@@ -1,6 +1,9 @@
 //! `leasehold audit list` and `verify`.
 
-use super::{Out, terminal};
+use super::{
+    Out, terminal,
+    text::{Style, Table},
+};
 use crate::{config::Config, store};
 use clap::Subcommand;
 use leasehold_types::{
@@ -44,8 +47,8 @@ impl Audit {
                 };
                 let filter = AuditFilter { actor, action };
                 let page = engine.audit_entries(&scope, &filter, PageRequest { before, limit }).await?;
-                let lines: Vec<_> = page.items.iter().map(in_words).collect();
-                out.say(&lines.join("\n"), &json!({"entries": page.items, "next": page.next}));
+                let text = in_words(&page.items, Style::of_stdout());
+                out.say(&text, &json!({"entries": page.items, "next": page.next}));
             }
             Self::Verify => {
                 let state = engine.verify_audit(&scope).await?;
@@ -67,12 +70,20 @@ impl Audit {
     }
 }
 
-fn in_words(entry: &AuditEntry) -> String {
-    let place = entry.position.map_or_else(|| "waiting".to_owned(), |n| format!("#{n}"));
-    let because = entry.reason.as_deref().map(|reason| format!(" ({reason})")).unwrap_or_default();
-    let from = entry.origin.as_deref().map(|origin| format!(" from {origin}")).unwrap_or_default();
-    format!(
-        "{place}  {}  {}  {} {} {}{because}{from}",
-        entry.created_at, entry.actor, entry.action, entry.object_type, entry.object_id
-    )
+fn in_words(entries: &[AuditEntry], style: Style) -> String {
+    let mut table = Table::new(["Position", "When", "Who", "Action", "Object", "Reason", "From"]);
+    for entry in entries {
+        let position = entry.position.map_or_else(|| "waiting".to_owned(), |n| format!("#{n}"));
+        let object = format!("{} {}", entry.object_type, entry.object_id);
+        table.row([
+            position.into(),
+            entry.created_at.to_string().into(),
+            (&entry.actor).into(),
+            (&entry.action).into(),
+            object.into(),
+            entry.reason.as_deref().unwrap_or_default().into(),
+            entry.origin.as_deref().unwrap_or_default().into(),
+        ]);
+    }
+    table.text(style.paint, "Nothing has been done yet.")
 }

@@ -1,7 +1,12 @@
-//! `leasehold definition add`, `list` and `sync`: kinds of job that are run over HTTP are added, those of commands come
-//! from `commands.toml` by themselves, and `sync` applies what was changed there afterwards.
+//! `leasehold definition add`, `list`, `show` and `sync`. Those that are added here are run over HTTP; those of commands come
+//! from `commands.toml` by themselves, and `sync` applies what was changed there afterwards. Whoever has an API key and
+//! not the database lists and shows over the API.
 
-use super::{Out, failed, running, terminal};
+use super::{
+    Out,
+    client::{Definitions, definition_text, definitions_text},
+    failed, running, terminal,
+};
 use crate::{config::Config, store};
 use clap::{Args, Subcommand};
 use leasehold_queue::{
@@ -10,14 +15,21 @@ use leasehold_queue::{
 };
 use leasehold_types::{DefinitionLimits, Problem, view::RetryPolicy};
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::{path::PathBuf, process::ExitCode};
 
 #[derive(Subcommand)]
 pub enum Kind {
-    /// Make a kind of job that workers over HTTP run.
+    /// Create a definition whose jobs workers over HTTP run.
     Add(Add),
-    /// List every kind of job.
-    List,
+    /// List the definitions; over the API when LEASEHOLD_API_KEY is set, else from the database.
+    List(Definitions),
+    /// Show one definition with the schema of its payload; over the API when LEASEHOLD_API_KEY is set.
+    Show {
+        /// Its key.
+        key: String,
+        #[command(flatten)]
+        from: Definitions,
+    },
     /// Apply what commands.toml says now to the definitions that are there already.
     Sync {
         /// Only say what would change.
@@ -50,6 +62,23 @@ pub struct Add {
 }
 
 impl Kind {
+    /// Who names a database means it, whatever key there is.
+    pub fn is_for_server(&self, db: Option<&str>) -> bool {
+        match self {
+            Self::Add(_) | Self::Sync { .. } => false,
+            Self::List(from) | Self::Show { from, .. } => db.is_none() && from.is_for_server(),
+        }
+    }
+
+    pub fn ask(self, out: Out) -> ExitCode {
+        match self {
+            // Never for a server.
+            Self::Add(_) | Self::Sync { .. } => ExitCode::FAILURE,
+            Self::List(from) => from.list(out),
+            Self::Show { key, from } => from.show(&key, out),
+        }
+    }
+
     pub async fn run(self, config: Config, out: Out) -> Result<(), Problem> {
         let engine = store::engine(&config).await?;
         match self {
@@ -60,13 +89,13 @@ impl Kind {
                     &json!(made),
                 );
             }
-            Self::List => {
-                let all = engine.store().definitions().await?;
-                let lines: Vec<_> = all
-                    .iter()
-                    .map(|d| format!("{}  {}/{}  {}", d.key, d.domain, d.queue, d.executor))
-                    .collect();
-                out.say(&lines.join("\n"), &json!(all));
+            Self::List(from) => {
+                let all = engine.seen_definitions(&terminal(), from.domain.as_deref()).await?;
+                out.say(&definitions_text(&json!(all)), &json!(all));
+            }
+            Self::Show { key, .. } => {
+                let found = json!(engine.definition(&key).await?);
+                out.say(&definition_text(&found), &found);
             }
             Self::Sync { dry_run, commands } => {
                 let commands_file = commands.or_else(|| config.commands_file.clone());

@@ -1,7 +1,10 @@
 //! `leasehold key add`, `list` and `revoke`: API keys, `lh_<prefix>_<secret>`. The secret is shown once; its SHA-256
 //! is stored.
 
-use super::{Out, terminal};
+use super::{
+    Out, terminal,
+    text::{Cell, Colour, Style, Table},
+};
 use crate::{
     auth::{api_key::KeyScope, new_secrets},
     config::Config,
@@ -9,13 +12,13 @@ use crate::{
 };
 use clap::Subcommand;
 use leasehold_queue::{Engine, Scope, engine::KeyRequest};
-use leasehold_types::{Problem, Timestamp, view::ApiKey};
+use leasehold_types::{Problem, view::ApiKey};
 use serde_json::{Value, json};
 use std::time::Duration;
 
 #[derive(Subcommand)]
 pub enum Key {
-    /// Make a key and show it, this once.
+    /// Create a key and show it, this once.
     Add {
         /// The tenant's slug.
         #[arg(long, value_name = "SLUG", required_unless_present = "installation")]
@@ -38,7 +41,7 @@ pub enum Key {
         #[arg(long, value_name = "SLUG")]
         tenant: Option<String>,
     },
-    /// Make a key useless, at once and for good.
+    /// Revoke a key, at once and for good.
     Revoke {
         /// The part between lh_ and the secret.
         prefix: String,
@@ -60,8 +63,7 @@ impl Key {
                     None => scope,
                 };
                 let keys = engine.store().api_keys(&scope).await?;
-                let lines: Vec<_> = keys.iter().map(|key| in_words(key, engine.now())).collect();
-                out.say(&lines.join("\n"), &json!(keys));
+                out.say(&in_words(&keys, Style::of_stdout()), &json!(keys));
             }
             Self::Revoke { prefix } => {
                 let key = engine.store().revoke_key(&scope, &prefix).await?;
@@ -94,13 +96,26 @@ async fn add(
     Ok(answer)
 }
 
-fn in_words(key: &ApiKey, now: Timestamp) -> String {
-    let state = match (key.revoked_at, key.expires_at) {
-        (Some(at), _) => format!("revoked {at}"),
-        (None, Some(at)) if at <= now => format!("expired {at}"),
-        (None, Some(at)) => format!("until {at}"),
-        (None, None) => "valid".to_owned(),
-    };
-    let used = key.last_used_at.map_or_else(|| "never used".to_owned(), |at| format!("last used {at}"));
-    format!("{}  {}  {state}, {used}  {}", key.prefix, key.scopes.join(","), key.name)
+fn in_words(keys: &[ApiKey], style: Style) -> String {
+    let mut table = Table::new(["Prefix", "Name", "Scopes", "State", "Last used"]);
+    for key in keys {
+        let (state, colour) = match (key.revoked_at, key.expires_at) {
+            (Some(at), _) => (format!("revoked {}", style.ago(at)), Some(Colour::Dim)),
+            (None, Some(at)) if at <= style.now => {
+                (format!("expired {}", style.ago(at)), Some(Colour::Yellow))
+            }
+            (None, Some(at)) => (format!("valid until {at}"), None),
+            (None, None) => ("valid".to_owned(), None),
+        };
+        let used = key.last_used_at.map_or_else(|| "never".to_owned(), |at| style.ago(at));
+        let state = Cell::from(state).coloured(colour);
+        table.row([
+            (&key.prefix).into(),
+            (&key.name).into(),
+            key.scopes.join(", ").into(),
+            state,
+            used.into(),
+        ]);
+    }
+    table.text(style.paint, "No keys.")
 }

@@ -16,6 +16,7 @@ mod running;
 mod serve;
 mod signing;
 mod streams;
+mod text;
 mod worker;
 
 use crate::{config, config::Config, problem};
@@ -132,6 +133,7 @@ pub fn main() -> ExitCode {
         Command::Prune(prune) => prune.run(out),
         Command::Ttl(ttl) => ttl.run(out),
         Command::ArchiveMeta(meta) => meta.run(out),
+        Command::Definition(kind) if kind.is_for_server(cli.db.as_deref()) => kind.ask(out),
         // A configuration that stops every other command is what this one is for.
         Command::Doctor(doctor) => doctor.run(cli.db, out),
         command => match run(command, cli.db, out) {
@@ -228,9 +230,26 @@ impl Out {
         let _ = if self.json {
             writeln!(stderr, "{}", problem::body(problem))
         } else {
-            writeln!(stderr, "leasehold: {}", problem.detail)
+            writeln!(stderr, "{}", in_words(problem, text::Paint::of_stderr()))
         };
     }
+}
+
+/// What went wrong, and below it one line for each field that is not right.
+fn in_words(problem: &Problem, paint: text::Paint) -> String {
+    let name = paint.put(text::Colour::Red, "leasehold:");
+    let errors = &problem.errors;
+    let detail = text::lines(&problem.detail);
+    let line = |field: &str, message: &str| text::one_line(&format!("{field}: {message}"));
+    if let [only] = &errors[..]
+        && only.message == problem.detail
+    {
+        let said = detail.contains(&only.field);
+        return format!("{name} {}", if said { detail } else { line(&only.field, &only.message) });
+    }
+    let lines: Vec<_> =
+        errors.iter().map(|error| format!("\n  {}", line(&error.field, &error.message))).collect();
+    format!("{name} {detail}{}", lines.concat())
 }
 
 /// Whoever may use the database itself, by their name on this machine: what they change is in the audit log too.
@@ -253,6 +272,18 @@ mod tests {
     #[test]
     fn the_command_line_is_well_formed() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn each_field_that_is_not_right_has_a_line() {
+        let said = |problem: Problem| in_words(&problem, text::Paint::new(false));
+        let many = Problem::new(ProblemCode::InvalidPayload, "The payload does not fit.");
+        let many =
+            many.with_field("payload.rows", "must be at least 1").with_field("payload.name", "is\nmissing");
+        let expected = "leasehold: The payload does not fit.\n  payload.rows: must be at least 1\n  payload.name: is missing";
+        assert_eq!(said(many), expected);
+        assert_eq!(said(Problem::invalid("priority", "It is 0.")), "leasehold: priority: It is 0.");
+        assert_eq!(said(Problem::invalid("KEY", "Put a key into KEY.")), "leasehold: Put a key into KEY.");
     }
 
     #[test]

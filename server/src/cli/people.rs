@@ -1,6 +1,9 @@
 //! `leasehold tenant add`, `leasehold tenant limit` and `leasehold user add`.
 
-use super::{Out, failed, terminal};
+use super::{
+    Out, failed, terminal,
+    text::{Style, Table},
+};
 use crate::{
     auth::{new_secrets, password},
     config::Config,
@@ -14,10 +17,10 @@ use std::io::BufRead;
 
 #[derive(Subcommand)]
 pub enum Tenant {
-    /// Make a tenant.
+    /// Create a tenant.
     Add {
         name: String,
-        /// Its part of web addresses; made from the name when left out.
+        /// Its URL slug; made from the name when left out.
         #[arg(long)]
         slug: Option<String>,
     },
@@ -184,8 +187,7 @@ impl User {
             }
             Self::List => {
                 let accounts = engine.accounts(&scope).await?;
-                let lines: Vec<_> = accounts.iter().map(account_in_words).collect();
-                out.say(&lines.join("\n"), &json!(accounts));
+                out.say(&accounts_in_words(&accounts, Style::of_stdout()), &json!(accounts));
             }
         }
         Ok(())
@@ -207,14 +209,23 @@ async fn account(engine: &Engine, scope: &Scope, email: &str) -> Result<UserId, 
     found.map(|account| account.user.id).ok_or_else(|| Problem::not_found("This user"))
 }
 
-fn account_in_words(account: &Account) -> String {
-    let state = match (account.disabled_at, account.invited) {
-        (Some(at), _) => format!("disabled {at}"),
-        (None, true) => "invited".to_owned(),
-        (None, false) => "active".to_owned(),
-    };
-    let role = if account.user.super_admin { "super-admin" } else { "" };
-    format!("{}  {state}  {role}  {}", account.user.email, account.tenants.join(","))
+fn accounts_in_words(accounts: &[Account], style: Style) -> String {
+    let mut table = Table::new(["E-mail", "State", "Role", "Tenants"]);
+    for account in accounts {
+        let state = match (account.disabled_at, account.invited) {
+            (Some(at), _) => format!("disabled {}", style.ago(at)),
+            (None, true) => "invited".to_owned(),
+            (None, false) => "active".to_owned(),
+        };
+        let role = if account.user.super_admin { "super-admin" } else { "" };
+        table.row([
+            (&account.user.email).into(),
+            state.into(),
+            role.into(),
+            account.tenants.join(", ").into(),
+        ]);
+    }
+    table.text(style.paint, "Nobody has an account yet.")
 }
 
 async fn membership(

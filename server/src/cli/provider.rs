@@ -1,6 +1,9 @@
 //! `leasehold provider`: whom composite jobs may call, as the database knows it.
 
-use super::{Out, terminal};
+use super::{
+    Out, terminal,
+    text::{Style, Table},
+};
 use crate::{config::Config, store};
 use clap::Subcommand;
 use leasehold_types::{Problem, unit::ProviderView};
@@ -25,18 +28,24 @@ impl Provider {
             Self::Off { name } => engine.set_provider_active(&scope, name, false).await?,
         }
         let providers = engine.providers(&scope).await?;
-        let lines: Vec<String> = providers.iter().map(line).collect();
-        let text = if lines.is_empty() { "No provider is known yet.".into() } else { lines.join("\n") };
-        out.say(&text, &json!(providers));
+        out.say(&in_words(&providers, Style::of_stdout()), &json!(providers));
         Ok(())
     }
 }
 
-fn line(provider: &ProviderView) -> String {
-    let ProviderView { name, kind, requests_per_second, max_concurrency, running, .. } = provider;
-    let local = if provider.is_local { ", local, deterministic" } else { "" };
-    let state = if provider.is_active { "on" } else { "off" };
-    format!(
-        "{name} ({kind}{local}): {state}, {running} of {max_concurrency} running, {requests_per_second} a second"
-    )
+fn in_words(providers: &[ProviderView], style: Style) -> String {
+    let mut table = Table::new(["Name", "Kind", "State", "Running", "A second"]);
+    for provider in providers {
+        let ProviderView { name, kind, requests_per_second, max_concurrency, running, .. } = provider;
+        let local = if provider.is_local { ", local, deterministic" } else { "" };
+        let state = if provider.is_active { "on" } else { "off" };
+        table.row([
+            name.into(),
+            format!("{kind}{local}").into(),
+            state.into(),
+            format!("{running} of {max_concurrency}").into(),
+            requests_per_second.to_string().into(),
+        ]);
+    }
+    table.text(style.paint, "No provider is known yet.")
 }

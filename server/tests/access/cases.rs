@@ -4,7 +4,10 @@ use crate::rest::{Case, Need, Thing, case};
 use serde_json::{Value, json};
 
 pub fn cases() -> Vec<Case> {
-    [jobs(), events(), triggers(), operations(), admin(), worker()].into_iter().flatten().collect()
+    [jobs(), definitions(), events(), triggers(), operations(), admin(), worker()]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 fn get(need: Need, path: &'static str) -> Case {
@@ -35,11 +38,16 @@ fn jobs() -> Vec<Case> {
     ]
 }
 
+fn definitions() -> Vec<Case> {
+    vec![get(Need::Read, "/jobs/definitions"), get(Need::Read, "/jobs/definitions/{key}")]
+}
+
 fn events() -> Vec<Case> {
     vec![
         get(Need::Read, "/jobs/events"),
         get(Need::Read, "/jobs/events/stream"),
         get(Need::Read, "/jobs/{id}/events"),
+        post(Need::Read, "/jobs/events/token", json!({"domain": "media"})),
     ]
 }
 

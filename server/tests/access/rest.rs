@@ -51,7 +51,7 @@ pub enum Thing {
 pub fn case(need: Need, method: &'static str, path: &'static str) -> Case {
     let thing = match path {
         path if path.contains("/jobs/{id}") => Thing::Job,
-        path if path.contains("/definitions/{id}") => Thing::Definition,
+        path if path.contains("/definitions/{") => Thing::Definition,
         path if path.contains("/triggers/{id}") => Thing::Trigger,
         _ => Thing::None,
     };
@@ -143,7 +143,8 @@ impl Aim {
             Thing::Definition => "steps".to_owned(),
             Thing::Trigger => cast.trigger(),
         };
-        let address = format!("/api/v1{}{}", case.path, query).replace("{id}", &id);
+        let address =
+            format!("/api/v1{}{}", case.path, query).replace("{id}", &id).replace("{key}", &id);
         Self { address, body: if body.is_null() { String::new() } else { body.to_string() } }
     }
 }

@@ -4,6 +4,7 @@
 
 mod postgres;
 pub mod program;
+pub mod python;
 pub mod remote;
 
 use nix::{

@@ -62,6 +62,30 @@ impl Engine {
         found.ok_or_else(|| Problem::not_found("This definition"))
     }
 
+    /// Those of the domains a caller sees, or of one of them; by key.
+    pub async fn seen_definitions(
+        &self,
+        scope: &Scope,
+        domain: Option<&str>,
+    ) -> Result<Vec<Definition>, Problem> {
+        scope.require(Permission::View)?;
+        domain.map_or(Ok(()), |domain| scope.check_domain(domain))?;
+        let mut seen = self.store.definitions().await?;
+        seen.retain(|known| {
+            scope.sees_domain(&known.domain) && domain.is_none_or(|asked| asked == known.domain)
+        });
+        seen.sort_by(|a, b| a.key.cmp(&b.key));
+        Ok(seen)
+    }
+
+    /// One of a domain the caller does not see does not exist for it.
+    pub async fn seen_definition(&self, scope: &Scope, name: &str) -> Result<Definition, Problem> {
+        scope.require(Permission::View)?;
+        let found = self.definition(name).await?;
+        let hidden = !scope.sees_domain(&found.domain);
+        if hidden { Err(Problem::not_found("This definition")) } else { Ok(found) }
+    }
+
     pub async fn queue_state(&self, scope: &Scope, domain: &str, queue: &str) -> Result<QueueState, Problem> {
         scope.require(Permission::View)?;
         scope.check_domain(domain)?;

@@ -21,7 +21,9 @@ pub struct Named {
     job_id: String,
 }
 
+/// What the archive keeps of a job that was removed.
 #[derive(Serialize, ToSchema)]
+#[schema(as = ArchivedJob)]
 pub struct ArchiveMeta {
     number: i64,
     #[schema(value_type = Uuid)]
@@ -58,11 +60,11 @@ impl From<ArchivedJob> for ArchiveMeta {
     }
 }
 
-/// What the archive keeps of a job
+/// Show an archived job
 ///
 /// 404 for a job that was never archived.
 #[utoipa::path(
-    get, path = "/jobs/archive/meta", tag = "operations", params(Named),
+    get, path = "/jobs/archive/meta", operation_id = "get_archived_job", tag = "operations", params(Named),
     responses((status = 200, body = ArchiveMeta), Refusal)
 )]
 pub async fn meta(

@@ -24,13 +24,14 @@ const LONGEST_DELAY: u64 = 31_536_000;
 /// Which jobs to cancel, or to requeue.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = JobSelection)]
 pub struct Selected {
     domain: Option<String>,
     queue: Option<String>,
     job_type: Option<String>,
     /// Only those with this error.
     error_code: Option<String>,
-    /// Why; the jobs' trails show it.
+    /// Why; the jobs’ activity shows it.
     reason: Option<String>,
     /// Only count.
     #[serde(default)]
@@ -91,6 +92,7 @@ impl Reschedule {
 
 /// What was changed, or would be.
 #[derive(Serialize, ToSchema)]
+#[schema(as = BatchOutcome)]
 pub struct Batch {
     affected: i64,
     /// Matched, but had moved on by the time they were reached.
@@ -118,7 +120,7 @@ impl From<BulkOperation> for Batch {
 ///
 /// Queued and quarantined ones at once; running ones are asked to stop.
 #[utoipa::path(
-    post, path = "/jobs/batch/cancel", tag = "operations", request_body = Selected,
+    post, path = "/jobs/batch/cancel", operation_id = "cancel_jobs", tag = "operations", request_body = Selected,
     params(("X-Confirm" = Option<String>, Header, description = "`true`, unless it is a dry run")),
     responses((status = 200, body = Batch), Refusal)
 )]
@@ -137,7 +139,7 @@ pub async fn cancel(
 ///
 /// Queued ones only: later, at a moment, or now.
 #[utoipa::path(
-    post, path = "/jobs/batch/reschedule", tag = "operations", request_body = Reschedule,
+    post, path = "/jobs/batch/reschedule", operation_id = "reschedule_jobs", tag = "operations", request_body = Reschedule,
     params(("X-Confirm" = Option<String>, Header, description = "`true`, unless it is a dry run")),
     responses((status = 200, body = Batch), Refusal)
 )]
@@ -152,9 +154,11 @@ pub async fn reschedule(
     Ok(Json(bulk::carry_out(&api.engine, scope, asked).await?.into()))
 }
 
-/// Put quarantined jobs back into the queue
+/// Requeue quarantined jobs
+///
+/// With all their attempts again. What made them fail should have been fixed first.
 #[utoipa::path(
-    post, path = "/jobs/batch/requeue_quarantined", tag = "operations", request_body = Selected,
+    post, path = "/jobs/batch/requeue_quarantined", operation_id = "requeue_quarantined_jobs", tag = "operations", request_body = Selected,
     params(("X-Confirm" = Option<String>, Header, description = "`true`, unless it is a dry run")),
     responses((status = 200, body = Batch), Refusal)
 )]

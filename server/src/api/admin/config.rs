@@ -13,6 +13,7 @@ use utoipa::ToSchema;
 
 const STANDARD_QUEUES: [&str; 3] = ["default", "high", "low"];
 
+/// The configuration in effect.
 #[derive(Serialize, ToSchema)]
 pub struct Configuration {
     /// `postgres` or `sqlite`.
@@ -25,6 +26,7 @@ pub struct Configuration {
     warnings: Vec<String>,
 }
 
+/// One setting.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Setting)]
 pub struct Entry {
@@ -47,7 +49,7 @@ impl From<&Setting> for Entry {
 ///
 /// Every setting, its value in effect and where it came from.
 #[utoipa::path(
-    get, path = "/config/jobs", tag = "admin",
+    get, path = "/config/jobs", operation_id = "get_configuration", tag = "admin",
     responses((status = 200, body = Configuration), Refusal)
 )]
 pub async fn show(State(api): State<Api>, Entered(scope): Entered) -> Answer<Configuration> {

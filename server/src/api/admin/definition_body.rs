@@ -16,6 +16,7 @@ use utoipa::ToSchema;
 /// The domain of commands unless something else is said.
 const COMMANDS: &str = "commands";
 
+/// A definition to be created.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = NewDefinition)]
@@ -195,11 +196,13 @@ struct LimitsShape {
     key_mode: Option<String>,
 }
 
+/// The definitions that were asked for.
 #[derive(Serialize, ToSchema)]
 pub struct Definitions {
     pub definitions: Vec<Definition>,
 }
 
+/// A kind of job: who runs it, with what payload, within which limits.
 #[derive(Serialize, ToSchema)]
 pub struct Definition {
     #[schema(value_type = Uuid)]

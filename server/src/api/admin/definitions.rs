@@ -1,16 +1,18 @@
-//! Kinds of jobs, as those who govern the installation make and change them.
+//! Definitions, as those who govern the installation create and change them.
 
 use super::definition_body::{Change, Definition, Definitions, New};
 use crate::{
-    api::{Answer, Api, Body, NamePath, Refusal},
+    api::{Answer, Api, Body, DefinitionParam, NamePath, Refusal},
     auth::api_key::Entered,
 };
 use axum::{Json, extract::State, http::StatusCode};
 use leasehold_queue::Permission;
 
-/// List the kinds of jobs
+/// List all definitions
+///
+/// Also those that are switched off. `GET /jobs/definitions` shows a tenant’s key what it can enqueue.
 #[utoipa::path(
-    get, path = "/admin/jobs/definitions", tag = "admin",
+    get, path = "/admin/jobs/definitions", operation_id = "list_installation_definitions", tag = "admin",
     responses((status = 200, body = Definitions), Refusal)
 )]
 pub async fn list(State(api): State<Api>, Entered(scope): Entered) -> Answer<Definitions> {
@@ -20,13 +22,13 @@ pub async fn list(State(api): State<Api>, Entered(scope): Entered) -> Answer<Def
     Ok(Json(Definitions { definitions: seen.map(Definition::from).collect() }))
 }
 
-/// Make a kind of job
+/// Create a definition
 ///
 /// Workers over HTTP run it, or those whose `commands.toml` has a command of this key: the program itself is never part of
 /// a definition. The schema of its payload is checked now: JSON Schema 2020-12, without references to
 /// other documents.
 #[utoipa::path(
-    post, path = "/admin/jobs/definitions", tag = "admin", request_body = New,
+    post, path = "/admin/jobs/definitions", operation_id = "create_definition", tag = "admin", request_body = New,
     responses((status = 201, body = Definition), Refusal)
 )]
 pub async fn create(
@@ -39,12 +41,12 @@ pub async fn create(
     Ok((StatusCode::CREATED, Json(made.into())))
 }
 
-/// Change a kind of job
+/// Update a definition
 ///
 /// What is left out stays. Jobs that exist already keep the attempts they were given.
 #[utoipa::path(
-    patch, path = "/admin/jobs/definitions/{id}", tag = "admin", request_body = Change,
-    params(("id" = String, Path, description = "The id or key of the definition")),
+    patch, path = "/admin/jobs/definitions/{id}", operation_id = "update_definition", tag = "admin", request_body = Change,
+    params(DefinitionParam),
     responses((status = 200, body = Definition), Refusal)
 )]
 pub async fn change(

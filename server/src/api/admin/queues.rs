@@ -10,8 +10,10 @@ use leasehold_queue::{Permission, engine::QueueState, params::QueueControl};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
+/// What to do with which queue.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = QueueControl)]
 pub struct Control {
     domain: String,
     queue: String,
@@ -20,6 +22,7 @@ pub struct Control {
     reason: Option<String>,
 }
 
+/// What to do with a queue.
 #[derive(Deserialize, ToSchema, Clone, Copy)]
 #[serde(rename_all = "snake_case")]
 pub enum QueueAction {
@@ -39,6 +42,7 @@ pub struct Named {
     queue: String,
 }
 
+/// Whether a queue gives jobs out.
 #[derive(Serialize, ToSchema)]
 #[schema(as = QueueStatus)]
 pub struct Status {
@@ -53,8 +57,10 @@ impl From<QueueState> for Status {
 }
 
 /// Pause, drain or resume a queue
+///
+/// For every tenant, so it needs a key of the installation. Jobs can still be enqueued; what runs goes on.
 #[utoipa::path(
-    post, path = "/jobs/queue/control", tag = "operations", request_body = Control,
+    post, path = "/jobs/queue/control", operation_id = "control_queue", tag = "operations", request_body = Control,
     params(("X-Confirm" = Option<String>, Header, description = "`true`")),
     responses((status = 200, body = Status), Refusal)
 )]
@@ -80,9 +86,11 @@ pub async fn control(
     Ok(Json(then.into()))
 }
 
-/// Whether a queue gives jobs out
+/// Get a queue’s status
+///
+/// Whether it gives jobs out, is paused or is being drained.
 #[utoipa::path(
-    get, path = "/jobs/queue/status", tag = "operations", params(Named),
+    get, path = "/jobs/queue/status", operation_id = "get_queue_status", tag = "operations", params(Named),
     responses((status = 200, body = Status), Refusal)
 )]
 pub async fn status(

@@ -1,4 +1,4 @@
-//! Removing old jobs, ending those that lived too long, mending rows that contradict themselves.
+//! Removing old jobs, ending those that lived too long, repairing rows that contradict themselves.
 
 mod body;
 
@@ -15,11 +15,11 @@ use axum::{Json, extract::State};
 use body::{Integrity, IntegrityFound, Prune, Pruned, Ttl, TtlSwept};
 use leasehold_queue::Permission;
 
-/// Remove jobs that ended long ago
+/// Prune jobs that ended long ago
 ///
 /// With their attempts, logs and files. A dry run counts, and names the largest groups when asked to.
 #[utoipa::path(
-    post, path = "/jobs/prune", tag = "operations", request_body = Prune,
+    post, path = "/jobs/prune", operation_id = "prune_jobs", tag = "operations", request_body = Prune,
     params(("X-Confirm" = Option<String>, Header, description = "`true`, unless it is a dry run")),
     responses((status = 200, body = Pruned), Refusal)
 )]
@@ -40,7 +40,7 @@ pub async fn prune(
 ///
 /// Decisive: a running job's lease is taken away, and what its worker still reports is refused.
 #[utoipa::path(
-    post, path = "/jobs/ttl/sweep", tag = "operations", request_body = Ttl,
+    post, path = "/jobs/ttl/sweep", operation_id = "expire_jobs", tag = "operations", request_body = Ttl,
     params(("X-Confirm" = Option<String>, Header, description = "`true`")),
     responses((status = 200, body = TtlSwept), Refusal)
 )]
@@ -61,11 +61,11 @@ pub async fn ttl(
     Ok(Json(api.engine.sweep_ttl(&scope, rule).await?.into()))
 }
 
-/// Look for rows that contradict themselves
+/// Check the integrity of jobs
 ///
 /// Leases on jobs that do not run are cleared, and jobs whose lease has run out are taken back, if `fix` says so.
 #[utoipa::path(
-    post, path = "/jobs/integrity/sweep", tag = "operations", request_body = Integrity,
+    post, path = "/jobs/integrity/sweep", operation_id = "check_integrity", tag = "operations", request_body = Integrity,
     params(("X-Confirm" = Option<String>, Header, description = "`true`, when `fix` is")),
     responses((status = 200, body = IntegrityFound), Refusal)
 )]

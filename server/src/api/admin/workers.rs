@@ -15,6 +15,7 @@ use utoipa::ToSchema;
 
 const NAMES_SHOWN: usize = 20;
 
+/// The workers heard of lately.
 #[derive(Serialize, ToSchema)]
 pub struct Workers {
     /// At most 200, the newest sign of life first.
@@ -25,6 +26,7 @@ pub struct Workers {
     stale: i64,
 }
 
+/// A process that runs jobs.
 #[derive(Serialize, ToSchema)]
 pub struct Worker {
     worker_id: String,
@@ -75,7 +77,7 @@ impl From<WorkerView> for Worker {
 ///
 /// Those heard of within the last hour, the latest first.
 #[utoipa::path(
-    get, path = "/admin/workers", tag = "admin",
+    get, path = "/admin/workers", operation_id = "list_workers", tag = "admin",
     responses((status = 200, body = Workers), Refusal)
 )]
 pub async fn list(State(api): State<Api>, Entered(scope): Entered) -> Answer<Workers> {

@@ -7,7 +7,7 @@ use std::fmt::Write;
 const DEEPEST: usize = 5;
 
 pub fn curl(api: &Value, method: &str, path: &str, said: &Value) -> String {
-    let path = path.replace("{id}", "42");
+    let path = filled(path, said);
     let mut shell =
         if method == "get" { "curl".to_owned() } else { format!("curl -X {}", method.to_uppercase()) };
     let needed = parameters(said, "query").filter(|p| p["required"] == true);
@@ -35,6 +35,17 @@ pub fn curl(api: &Value, method: &str, path: &str, said: &Value) -> String {
         let _ = write!(shell, " \\\n  -H \"Content-Type: application/json\" \\\n  -d '{quoted}'");
     }
     shell
+}
+
+/// The path with its examples in it.
+fn filled(path: &str, said: &Value) -> String {
+    let mut filled = path.to_owned();
+    for parameter in parameters(said, "path") {
+        let name = parameter["name"].as_str().unwrap_or_default();
+        let example = parameter["example"].as_str().or(parameter["schema"]["examples"][0].as_str());
+        filled = filled.replace(&format!("{{{name}}}"), example.unwrap_or("42"));
+    }
+    filled
 }
 
 fn parameters<'a>(said: &'a Value, place: &'a str) -> impl Iterator<Item = &'a Value> {

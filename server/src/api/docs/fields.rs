@@ -7,7 +7,7 @@ use std::fmt::Write;
 /// Deeper than this a path says more than a table could.
 const DEEPEST: usize = 4;
 
-pub fn of_parameters(api: &Value, parameters: &[Value]) -> String {
+pub fn of_parameters(api: &Value, parameters: &[Value], title: &str) -> String {
     let mut rows = String::new();
     for parameter in parameters {
         let place = parameter["in"].as_str().unwrap_or_default();
@@ -17,26 +17,28 @@ pub fn of_parameters(api: &Value, parameters: &[Value]) -> String {
         let schema = resolve(api, &parameter["schema"]);
         rows.push_str(&row(name, &format!("{} · {place}", kind(api, schema)), required, about));
     }
-    table("Parameter", &rows)
+    table("Parameter", title, &rows)
 }
 
-pub fn of_schema(api: &Value, schema: &Value) -> String {
+/// `title` names the table for those who do not see it.
+pub fn of_schema(api: &Value, schema: &Value, title: &str) -> String {
     let mut rows = String::new();
     collect(api, schema, "", 0, &mut rows);
     if rows.is_empty() {
         let kind = kind(api, resolve(api, schema));
         return if kind.is_empty() { String::new() } else { format!("<p>{}</p>", code(&kind)) };
     }
-    table("Field", &rows)
+    table("Field", title, &rows)
 }
 
-fn table(head: &str, rows: &str) -> String {
+pub fn table(head: &str, title: &str, rows: &str) -> String {
     if rows.is_empty() {
         return String::new();
     }
     format!(
-        "<div class=\"api-scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{head}s\"><table class=\"api-fields\"><thead><tr>\
-         <th scope=\"col\">{head}</th><th scope=\"col\">Type</th><th scope=\"col\">Meaning</th></tr></thead><tbody>{rows}</tbody></table></div>"
+        "<div class=\"api-scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><table class=\"api-fields\"><thead><tr>\
+         <th scope=\"col\">{head}</th><th scope=\"col\">Type</th><th scope=\"col\">Meaning</th></tr></thead><tbody>{rows}</tbody></table></div>",
+        escape(title)
     )
 }
 
@@ -123,7 +125,7 @@ mod tests {
             {"seq": {"type": "integer", "description": "From 1 on."}}}}}});
         let schema = json!({"type": "object", "properties": {"lines": {"type": "array",
             "items": {"$ref": "#/components/schemas/Line"}}}});
-        let text = of_schema(&api, &schema);
+        let text = of_schema(&api, &schema, "Fields");
         assert!(text.contains("<code>lines</code>") && text.contains("list of object"), "{text}");
         assert!(
             text.contains("<code>lines[].seq</code> <span class=\"api-needed\">required</span>"),
@@ -135,6 +137,6 @@ mod tests {
     fn a_schema_that_contains_itself_ends() {
         let api = json!({"components": {"schemas": {"Tree": {"type": "object", "properties":
             {"next": {"$ref": "#/components/schemas/Tree"}}}}}});
-        assert!(of_schema(&api, &json!({"$ref": "#/components/schemas/Tree"})).len() < 2_000);
+        assert!(of_schema(&api, &json!({"$ref": "#/components/schemas/Tree"}), "").len() < 2_000);
     }
 }

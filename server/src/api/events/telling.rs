@@ -69,6 +69,7 @@ impl From<&OutboxEvent> for EventRow {
     }
 }
 
+/// Events after a cursor.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Events)]
 pub struct EventsView {

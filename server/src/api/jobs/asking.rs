@@ -156,11 +156,12 @@ pub fn in_dots(mut problem: Problem) -> Problem {
     problem
 }
 
+/// Why a job is to be cancelled.
 #[derive(Deserialize, ToSchema)]
 #[schema(as = Cancel)]
 #[serde(deny_unknown_fields)]
 pub struct CancelBody {
-    /// The job's trail shows it.
+    /// The job’s activity shows it.
     #[schema(max_length = 500)]
     reason: Option<String>,
 }

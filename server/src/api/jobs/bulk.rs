@@ -22,6 +22,7 @@ use utoipa::ToSchema;
 /// Jobs whose mistakes are named in one answer; a caller with more has seen the pattern by then.
 const MOST_NAMED: usize = 50;
 
+/// Jobs to be enqueued together.
 #[derive(Deserialize, ToSchema)]
 #[schema(as = NewJobs)]
 #[serde(deny_unknown_fields)]
@@ -36,7 +37,7 @@ pub struct BulkBody {
 /// with one does not hold up the others. When all are refused, so is the call, and every mistake is named by its place
 /// (`jobs[3].payload.rows`).
 #[utoipa::path(
-    post, path = "/jobs/bulk", tag = "jobs", request_body = BulkBody,
+    post, path = "/jobs/bulk", operation_id = "enqueue_jobs", tag = "jobs", request_body = BulkBody,
     responses(
         (status = 201, description = "At least one new job", body = EnqueuedMany),
         (status = 200, description = "No new job", body = EnqueuedMany),

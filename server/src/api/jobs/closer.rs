@@ -5,17 +5,17 @@ use super::{
     telling::{Attempts, DiagnosisView, LogLines, UnitsPage},
 };
 use crate::{
-    api::{Answer, Api, JobPath, Pairs, Refusal},
+    api::{Answer, Api, JobParam, JobPath, Pairs, Refusal},
     auth::api_key::Entered,
 };
 use axum::{Json, extract::State};
 
-/// The attempts of a job
+/// List a job’s attempts
 ///
 /// Oldest first; the running one, if any, is last.
 #[utoipa::path(
-    get, path = "/jobs/{id}/attempts", tag = "jobs",
-    params(("id" = String, Path, description = "The number or id of the job")),
+    get, path = "/jobs/{id}/attempts", operation_id = "list_attempts", tag = "jobs",
+    params(JobParam),
     responses((status = 200, body = Attempts), Refusal)
 )]
 pub async fn attempts(
@@ -28,10 +28,12 @@ pub async fn attempts(
     Ok(Json(api.engine.job_without_logs(&scope, job).await?.into()))
 }
 
-/// The log of one attempt
+/// Read a job’s log
+///
+/// Of one attempt, in order. Give `next_after` as `after` to read on, also while the attempt runs.
 #[utoipa::path(
-    get, path = "/jobs/{id}/logs", tag = "jobs",
-    params(("id" = String, Path, description = "The number or id of the job"), LogParams),
+    get, path = "/jobs/{id}/logs", operation_id = "list_log_lines", tag = "jobs",
+    params(JobParam, LogParams),
     responses((status = 200, body = LogLines), Refusal)
 )]
 pub async fn logs(
@@ -47,10 +49,12 @@ pub async fn logs(
     Ok(Json(LogLines::new(attempt, after, lines)))
 }
 
-/// Why a job is not running
+/// Explain why a job is not running
+///
+/// Every cause that keeps it waiting now: a time, a pause, a limit, no worker for its kind.
 #[utoipa::path(
-    get, path = "/jobs/{id}/diagnosis", tag = "jobs",
-    params(("id" = String, Path, description = "The number or id of the job")),
+    get, path = "/jobs/{id}/diagnosis", operation_id = "diagnose_job", tag = "jobs",
+    params(JobParam),
     responses((status = 200, body = DiagnosisView), Refusal)
 )]
 pub async fn diagnosis(
@@ -63,12 +67,12 @@ pub async fn diagnosis(
     Ok(Json(api.engine.diagnosis(&scope, job).await?.into()))
 }
 
-/// The work units of a composite job
+/// List a job’s work units
 ///
 /// How many there are in each state, and the first 500 of them.
 #[utoipa::path(
-    get, path = "/jobs/{id}/units", tag = "jobs",
-    params(("id" = String, Path, description = "The number or id of the job")),
+    get, path = "/jobs/{id}/units", operation_id = "list_work_units", tag = "jobs",
+    params(JobParam),
     responses((status = 200, body = UnitsPage), Refusal)
 )]
 pub async fn units(

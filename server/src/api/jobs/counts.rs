@@ -29,11 +29,11 @@ pub fn kind(pairs: &mut Pairs) -> Result<KindFilter, leasehold_types::Problem> {
     })
 }
 
-/// How the jobs stand
+/// Count jobs by state
 ///
 /// From counters: it costs the same however many jobs there are.
 #[utoipa::path(
-    get, path = "/jobs/summary", tag = "jobs", params(KindParams),
+    get, path = "/jobs/summary", operation_id = "get_job_summary", tag = "jobs", params(KindParams),
     responses((status = 200, body = Summary), Refusal)
 )]
 pub async fn summary(State(api): State<Api>, Entered(scope): Entered, mut pairs: Pairs) -> Answer<Summary> {
@@ -43,9 +43,11 @@ pub async fn summary(State(api): State<Api>, Entered(scope): Entered, mut pairs:
     Ok(Json(Summary::new(&kinds, api.engine.now())))
 }
 
-/// How the jobs of each kind stand
+/// Count jobs by kind and state
+///
+/// One entry for each domain, queue and type. From counters: it costs the same however many jobs there are.
 #[utoipa::path(
-    get, path = "/jobs/stats", tag = "jobs", params(KindParams),
+    get, path = "/jobs/stats", operation_id = "get_job_stats", tag = "jobs", params(KindParams),
     responses((status = 200, body = Stats), Refusal)
 )]
 pub async fn stats(State(api): State<Api>, Entered(scope): Entered, mut pairs: Pairs) -> Answer<Stats> {
@@ -55,6 +57,7 @@ pub async fn stats(State(api): State<Api>, Entered(scope): Entered, mut pairs: P
     Ok(Json(Stats { stats: kinds.into_iter().map(Into::into).collect() }))
 }
 
+/// How many jobs there are in each state.
 #[derive(Serialize, ToSchema)]
 #[schema(as = JobsSummary)]
 pub struct Summary {
@@ -70,6 +73,7 @@ pub struct Summary {
     oldest_queued_age_seconds: Option<f64>,
 }
 
+/// How many jobs there are in each state.
 #[derive(Default, Serialize, ToSchema)]
 #[schema(as = CountsByStatus)]
 pub struct ByStatus {
@@ -105,12 +109,14 @@ impl Summary {
     }
 }
 
+/// How many jobs of each kind there are in each state.
 #[derive(Serialize, ToSchema)]
 #[schema(as = JobsStats)]
 pub struct Stats {
     stats: Vec<KindStats>,
 }
 
+/// How many jobs of one domain, queue and type there are in each state.
 #[derive(Serialize, ToSchema)]
 pub struct KindStats {
     domain: String,

@@ -1,7 +1,7 @@
 //! Files of jobs.
 
 use crate::{
-    api::{Answer, Api, Body, JobPath, Pairs, Refusal, words::Moment},
+    api::{Answer, Api, Body, JobParam, JobPath, Pairs, Refusal, words::Moment},
     auth::api_key::Entered,
 };
 use axum::{Json, extract::State, http::StatusCode};
@@ -11,12 +11,12 @@ use leasehold_types::{AttachmentId, Problem, Timestamp, view::LinkedAttachment};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// The files of a job
+/// List a job’s files
 ///
 /// By name. Whoever has a file's `url` may fetch it for a while, without a key.
 #[utoipa::path(
-    get, path = "/jobs/{id}/attachments", tag = "jobs",
-    params(("id" = String, Path, description = "The number or id of the job")),
+    get, path = "/jobs/{id}/attachments", operation_id = "list_attachments", tag = "jobs",
+    params(JobParam),
     responses((status = 200, body = Files), Refusal)
 )]
 pub async fn list(
@@ -35,8 +35,8 @@ pub async fn list(
 ///
 /// A file of the same name is replaced. Text is kept without the secrets in it.
 #[utoipa::path(
-    post, path = "/jobs/{id}/attachments", tag = "jobs", request_body = NewFile,
-    params(("id" = String, Path, description = "The number or id of the job")),
+    post, path = "/jobs/{id}/attachments", operation_id = "add_attachment", tag = "jobs", request_body = NewFile,
+    params(JobParam),
     responses((status = 201, body = File), Refusal)
 )]
 pub async fn add(
@@ -49,6 +49,7 @@ pub async fn add(
     Ok((StatusCode::CREATED, Json(api.engine.link(kept).await?.into())))
 }
 
+/// A file to be kept with a job.
 #[derive(Deserialize, ToSchema)]
 #[schema(as = NewAttachment)]
 #[serde(deny_unknown_fields)]
@@ -81,6 +82,7 @@ impl NewFile {
     }
 }
 
+/// The files of a job.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Attachments)]
 pub struct Files {
@@ -93,6 +95,7 @@ impl From<Vec<LinkedAttachment>> for Files {
     }
 }
 
+/// A file of a job.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Attachment)]
 pub struct File {

@@ -102,6 +102,7 @@ impl From<BrowsedJob> for Job {
     }
 }
 
+/// One page of a list of jobs.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Jobs)]
 pub struct JobsView {
@@ -176,6 +177,7 @@ pub struct JobView {
     event_cursor: i64,
 }
 
+/// Another job, and the state it is in.
 #[derive(Serialize, ToSchema)]
 #[schema(as = JobLink)]
 pub struct Link {
@@ -190,6 +192,7 @@ impl From<JobLink> for Link {
     }
 }
 
+/// One failed attempt.
 #[derive(Serialize, ToSchema)]
 #[schema(as = FailureMark)]
 pub struct Failure {

@@ -55,8 +55,10 @@ impl ListQuery {
     }
 }
 
+/// A trigger to be created.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = NewTrigger)]
 pub struct NewTriggerBody {
     /// For people.
     #[schema(min_length = 1, max_length = 200, example = "Resync on folder change")]
@@ -152,16 +154,20 @@ impl From<TriggerChange> for TriggerDraft {
     }
 }
 
+/// What to fire a trigger with.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = RunTrigger)]
 pub struct RunBody {
     /// The event's payload, for a trigger that waits for one; usually `{}`.
     #[schema(value_type = Option<Anything>)]
     pub event: Option<Value>,
 }
 
+/// A schedule to be tried out.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = NewPreview)]
 pub struct PreviewBody {
     #[schema(example = "30 2 * * *")]
     pub cron_expr: String,
@@ -170,8 +176,10 @@ pub struct PreviewBody {
     pub timezone: Option<String>,
 }
 
+/// Something that happened in your application.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = NewEvent)]
 pub struct PostedEvent {
     /// Letters, digits and `. _ : - /`.
     #[schema(min_length = 1, max_length = 200, example = "provider.folder.updated")]

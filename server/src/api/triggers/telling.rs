@@ -10,7 +10,9 @@ use serde_json::Value;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+/// A rule that creates jobs, on events or on a schedule.
 #[derive(Serialize, ToSchema)]
+#[schema(as = Trigger)]
 pub struct TriggerView {
     id: Uuid,
     tenant_id: Uuid,
@@ -82,7 +84,9 @@ impl From<Trigger> for TriggerView {
     }
 }
 
+/// One page of triggers.
 #[derive(Serialize, ToSchema)]
+#[schema(as = Triggers)]
 pub struct TriggerList {
     triggers: Vec<TriggerView>,
     /// There are more after this one.
@@ -98,6 +102,7 @@ impl TriggerList {
     }
 }
 
+/// A trigger and its newest firings.
 #[derive(Serialize, ToSchema)]
 pub struct TriggerDetail {
     #[serde(flatten)]
@@ -114,6 +119,7 @@ impl TriggerDetail {
 
 /// What came of one firing.
 #[derive(Serialize, ToSchema)]
+#[schema(as = Firing)]
 pub struct FiredView {
     trigger_id: Uuid,
     label: String,
@@ -132,7 +138,9 @@ pub struct FiredView {
     fired_at: Timestamp,
 }
 
+/// A job, by number and id.
 #[derive(Clone, Serialize, ToSchema)]
+#[schema(as = JobRef)]
 pub struct JobName {
     number: i64,
     id: Uuid,
@@ -154,7 +162,9 @@ impl From<FiringView> for FiredView {
     }
 }
 
+/// What came of an event.
 #[derive(Serialize, ToSchema)]
+#[schema(as = ReceivedEvent)]
 pub struct EventView {
     id: Uuid,
     event_id: String,
@@ -185,13 +195,17 @@ impl From<EventAnswer> for EventView {
     }
 }
 
+/// The next times a schedule is due.
 #[derive(Serialize, ToSchema)]
+#[schema(as = SchedulePreview)]
 pub struct Preview {
     timezone: String,
     firings: Vec<PreviewLine>,
 }
 
+/// One time a schedule is due.
 #[derive(Serialize, ToSchema)]
+#[schema(as = ScheduleTime)]
 struct PreviewLine {
     #[schema(value_type = Moment)]
     due_at: Timestamp,

@@ -33,6 +33,7 @@ pub fn check_name(name: &str) -> Result<(), Problem> {
     Err(Problem::invalid("worker_id", message))
 }
 
+/// Which jobs a worker takes.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
@@ -113,13 +114,17 @@ fn pairs(field: &str, given: &[String]) -> Result<Vec<(String, String)>, Problem
     Ok(pairs)
 }
 
+/// The jobs a worker holds now.
 #[derive(Serialize, ToSchema)]
+#[schema(as = ClaimedJobs)]
 pub struct Claimed {
     worker_id: String,
     jobs: Vec<RemoteJob>,
 }
 
+/// A job, with the lease under which the worker holds it.
 #[derive(Serialize, ToSchema)]
+#[schema(as = ClaimedJob)]
 struct RemoteJob {
     number: i64,
     #[schema(value_type = Uuid)]

@@ -34,6 +34,7 @@ macro_rules! shows_its_lease {
 
 shows_its_lease!(Heartbeat, Progress, Logs, Checkpoint, Complete, Fail, Cancelled, Release);
 
+/// The lease to be renewed.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Heartbeat {
@@ -49,8 +50,10 @@ impl Heartbeat {
     }
 }
 
+/// How far a job has come.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = ProgressReport)]
 pub struct Progress {
     worker_id: String,
     #[schema(value_type = Uuid)]
@@ -72,7 +75,9 @@ impl Progress {
     }
 }
 
+/// Whether the worker still holds the job, and for how long.
 #[derive(Serialize, ToSchema)]
+#[schema(as = HeldLease)]
 pub struct StillHeld {
     cancel_requested: bool,
     #[schema(value_type = Moment)]
@@ -85,8 +90,10 @@ impl From<Renewed> for StillHeld {
     }
 }
 
+/// Lines for the log of the running attempt.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = NewLogLines)]
 pub struct Logs {
     worker_id: String,
     #[schema(value_type = Uuid)]
@@ -94,8 +101,10 @@ pub struct Logs {
     lines: Vec<Line>,
 }
 
+/// A line to be appended.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = NewLogLine)]
 struct Line {
     /// Counts from 1 within the attempt.
     seq: i64,
@@ -122,7 +131,9 @@ impl Logs {
     }
 }
 
+/// How many lines were kept.
 #[derive(Serialize, ToSchema)]
+#[schema(as = KeptLogLines)]
 pub struct Written {
     kept: usize,
     dropped: usize,
@@ -153,8 +164,10 @@ impl Checkpoint {
 
 // ---- the end ---------------------------------------------------------------------------------------
 
+/// The end of a job that went well.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = Completion)]
 pub struct Complete {
     worker_id: String,
     #[schema(value_type = Uuid)]
@@ -170,8 +183,10 @@ impl Complete {
     }
 }
 
+/// The end of an attempt that failed.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = FailedAttempt)]
 pub struct Fail {
     worker_id: String,
     #[schema(value_type = Uuid)]
@@ -209,6 +224,7 @@ impl Fail {
     }
 }
 
+/// The lease of a job that is given back.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Cancelled {
@@ -245,7 +261,9 @@ fn token(given: Option<String>) -> Result<Option<String>, Problem> {
     }
 }
 
+/// What the report made of the job.
 #[derive(Serialize, ToSchema)]
+#[schema(as = ReportOutcome)]
 pub struct Ended {
     #[schema(value_type = JobState)]
     status: JobStatus,

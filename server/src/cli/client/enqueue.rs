@@ -1,6 +1,6 @@
 //! `leasehold enqueue`: one new job.
 
-use super::{Target, call::Call, run, table};
+use super::{Target, call::Call, run, show};
 use crate::cli::Out;
 use clap::Args;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 #[derive(Args)]
 pub struct Enqueue {
-    /// The kind of job.
+    /// The definition: the kind of job.
     definition_key: String,
     /// Its payload, a JSON object.
     #[arg(default_value = "{}", value_parser = object)]
@@ -64,6 +64,6 @@ impl Enqueue {
                 body[name] = value;
             }
         }
-        run(&self.target, Call::post("/jobs", body), out, table::fields)
+        run(&self.target, Call::post("/jobs", body), out, show::enqueued)
     }
 }

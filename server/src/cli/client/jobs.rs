@@ -3,11 +3,11 @@
 use super::{
     Target,
     call::{Call, encoded},
-    run, table, tail,
+    run, show, tail,
 };
 use crate::cli::Out;
 use clap::{Args, Subcommand};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::process::ExitCode;
 
 #[derive(Subcommand)]
@@ -18,13 +18,13 @@ pub enum Jobs {
     Stats(Stats),
     /// Show one job.
     Show(One),
-    /// Follow one job until it ends.
+    /// Follow one job until it ends; the exit code says how it ended.
     Tail(One),
     /// Cancel a waiting job, or ask a running one to stop.
     Cancel {
         #[command(flatten)]
         one: One,
-        /// Why; the job's trail shows it.
+        /// Why; the job's activity shows it.
         #[arg(long)]
         reason: Option<String>,
     },
@@ -102,16 +102,16 @@ impl Jobs {
                     .with("domain", stats.domain)
                     .with("queue", stats.queue)
                     .with("job_type", stats.job_type);
-                run(&stats.target, call, out, show_stats)
+                run(&stats.target, call, out, show::stats)
             }
-            Self::Show(one) => run(&one.target, Call::get(one.path("")), out, table::fields),
+            Self::Show(one) => run(&one.target, Call::get(one.path("")), out, show::job),
             Self::Tail(one) => tail::run(&one.target, &encoded(&one.job), out),
             Self::Cancel { one, reason } => {
                 let body = reason.map_or_else(|| json!({}), |reason| json!({ "reason": reason }));
-                run(&one.target, Call::post(one.path("/cancel"), body), out, table::fields)
+                run(&one.target, Call::post(one.path("/cancel"), body), out, show::cancelled)
             }
             Self::Retry(one) => {
-                run(&one.target, Call::post(one.path("/retry"), json!({})), out, table::fields)
+                run(&one.target, Call::post(one.path("/retry"), json!({})), out, show::retried)
             }
         }
     }
@@ -140,16 +140,6 @@ impl List {
             .with("cursor", self.cursor)
             .with("sort_by", self.sort_by)
             .with("sort_order", self.sort_order);
-        run(&self.target, call, out, show_list)
+        run(&self.target, call, out, show::jobs)
     }
-}
-
-fn show_list(answer: &Value) -> String {
-    let columns = ["number", "status", "domain", "queue", "job_type", "attempt_count", "created_at"];
-    table::of(&table::rows(answer), &columns)
-}
-
-fn show_stats(answer: &Value) -> String {
-    let columns = ["domain", "queue", "job_type", "queued", "scheduled", "processing", "quarantined"];
-    table::of(&table::rows(answer), &columns)
 }

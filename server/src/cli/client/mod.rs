@@ -1,20 +1,23 @@
 //! Commands that talk to a server over its API: `LEASEHOLD_URL` says where, `LEASEHOLD_API_KEY` opens the door.
 //!
 //! Every command is one [`Call`], which is either sent or, with `--curl`, printed as the line that would send it. Exit
-//! codes: 0 fine, 1 the server refused or could not be reached, 2 the command line makes no sense.
+//! codes: 0 fine, 1 the server refused or could not be reached, 2 the command line makes no sense; `jobs tail` also says
+//! how the job ended.
 
 mod call;
 mod curl;
+mod definitions;
 mod enqueue;
 mod jobs;
 mod screen;
+mod show;
 mod sweeps;
-mod table;
 mod tail;
 
-use super::{Out, failed};
+use super::{Out, failed, text::Style};
 use call::{Call, Server};
 use clap::Args;
+pub use definitions::{Definitions, definition_text, definitions_text};
 pub use enqueue::Enqueue;
 pub use jobs::Jobs;
 use leasehold_types::{Problem, ProblemCode};
@@ -37,7 +40,7 @@ pub struct Target {
 }
 
 /// How an answer is shown to people.
-type Show = fn(&Value) -> String;
+type Show = fn(&Value, Style) -> String;
 
 /// Sends the call, or prints it; shows the answer.
 fn run(target: &Target, call: Call, out: Out, show: Show) -> ExitCode {
@@ -52,14 +55,18 @@ fn run(target: &Target, call: Call, out: Out, show: Show) -> ExitCode {
     ended(out, blocking(work))
 }
 
-fn blocking(work: impl Future<Output = Result<(), Problem>>) -> Result<(), Problem> {
+fn blocking<T>(work: impl Future<Output = Result<T, Problem>>) -> Result<T, Problem> {
     let runtime = tokio::runtime::Runtime::new().map_err(|error| failed("start", error))?;
     runtime.block_on(work)
 }
 
 fn ended(out: Out, result: Result<(), Problem>) -> ExitCode {
+    ended_with(out, result.map(|()| ExitCode::SUCCESS))
+}
+
+fn ended_with(out: Out, result: Result<ExitCode, Problem>) -> ExitCode {
     match result {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(mut problem) => {
             if problem.code == ProblemCode::ConfirmationRequired {
                 problem.detail =
@@ -78,6 +85,6 @@ impl Out {
     }
 
     fn say_answer(self, answer: &Value, show: Show) {
-        self.say(&show(answer), answer);
+        self.say(&show(answer, Style::of_stdout()), answer);
     }
 }

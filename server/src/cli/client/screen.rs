@@ -1,7 +1,12 @@
 //! How `jobs tail` looks: a bar that fills up on a terminal, fields between tabs in a pipe.
 
-use super::table;
-use crate::cli::Out;
+use super::show::colour_of;
+use crate::cli::{
+    Out,
+    text::{Paint, plain},
+};
+use leasehold_app::components::badge::Tone;
+use leasehold_types::JobStatus;
 use serde_json::Value;
 use std::io::{IsTerminal, Write};
 
@@ -36,6 +41,22 @@ impl Screen {
     }
 }
 
+impl Screen {
+    /// How it ended, in words; programs read the exit code.
+    pub fn end(&mut self, end: JobStatus, out: Out) {
+        if out.is_json() || !self.on_terminal {
+            return;
+        }
+        if std::mem::take(&mut self.unfinished) {
+            out.say_text("");
+        }
+        let tone = Tone::of_status(end);
+        let word = tone.label();
+        let painted = colour_of(tone).map_or_else(|| word.to_owned(), |c| Paint::of_stdout().put(c, word));
+        out.say_text(&painted);
+    }
+}
+
 impl Drop for Screen {
     fn drop(&mut self) {
         if self.unfinished {
@@ -45,7 +66,7 @@ impl Drop for Screen {
 }
 
 fn in_fields(name: &str, data: &Value) -> String {
-    let field = |key: &str| table::cell(&data[key]);
+    let field = |key: &str| plain(&data[key]);
     if name == "snapshot" {
         return format!("now\t{}\t{}\t-", field("status"), field("progress_percent"));
     }
@@ -58,9 +79,9 @@ fn as_bar(name: &str, data: &Value) -> String {
     let percent = usize::try_from(data[percent].as_u64().unwrap_or(0)).unwrap_or(0).min(100);
     let full = percent * BAR / 100;
     let bar = "█".repeat(full) + &"░".repeat(BAR - full);
-    let time = if snapshot { "now".to_owned() } else { time_of_day(&table::cell(&data["timestamp"])) };
-    let message = data["message"].as_str().map(|_| table::cell(&data["message"])).unwrap_or_default();
-    format!("{time:<8}  {bar} {percent:>3} %  {}  {message}", table::cell(&data[stage])).trim_end().to_owned()
+    let time = if snapshot { "now".to_owned() } else { time_of_day(&plain(&data["timestamp"])) };
+    let message = data["message"].as_str().map(|_| plain(&data["message"])).unwrap_or_default();
+    format!("{time:<8}  {bar} {percent:>3} %  {}  {message}", plain(&data[stage])).trim_end().to_owned()
 }
 
 /// `2026-11-17T08:30:01.5Z` at half past eight.

@@ -1,6 +1,6 @@
 //! `leasehold prune`, `ttl` and `archive-meta`.
 
-use super::{Target, call::Call, run, table};
+use super::{Target, call::Call, run, show};
 use crate::cli::Out;
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
@@ -61,7 +61,7 @@ impl Prune {
             body["detail_top_k"] = json!(groups);
         }
         self.place.put_into(&mut body);
-        run(&self.target, Call::post("/jobs/prune", body).confirmed(self.yes), out, table::fields)
+        run(&self.target, Call::post("/jobs/prune", body).confirmed(self.yes), out, show::fields)
     }
 }
 
@@ -105,7 +105,7 @@ impl Ttl {
             }
         }
         self.place.put_into(&mut body);
-        run(&self.target, Call::post("/jobs/ttl/sweep", body).confirmed(self.yes), out, table::fields)
+        run(&self.target, Call::post("/jobs/ttl/sweep", body).confirmed(self.yes), out, show::fields)
     }
 }
 
@@ -122,6 +122,6 @@ pub struct ArchiveMeta {
 impl ArchiveMeta {
     pub fn run(self, out: Out) -> ExitCode {
         let call = Call::get("/jobs/archive/meta").with("job_id", Some(self.job_id));
-        run(&self.target, call, out, table::fields)
+        run(&self.target, call, out, show::fields)
     }
 }

@@ -1,9 +1,10 @@
-//! `leasehold jobs tail`: a job's events as they happen. A connection that breaks is made again where it broke.
+//! `leasehold jobs tail`: a job's events as they happen. A connection that breaks is made again where it broke. The exit
+//! code says how the job ended.
 
 use super::{
     Target, blocking,
     call::{Call, Server},
-    curl, ended,
+    curl, ended_with,
     screen::Screen,
 };
 use crate::cli::Out;
@@ -21,10 +22,20 @@ pub fn run(target: &Target, job: &str, out: Out) -> ExitCode {
         out.line(&curl::line(target, &call).replacen("curl -sS", "curl -sSN", 1));
         return ExitCode::SUCCESS;
     }
-    ended(out, blocking(async { follow(&Server::new(target)?, &call, job, out).await }))
+    let work = async { follow(&Server::new(target)?, &call, job, out).await };
+    ended_with(out, blocking(work).map(exit_code))
 }
 
-async fn follow(server: &Server, call: &Call, job: &str, out: Out) -> Result<(), Problem> {
+/// 0 is a job that did what it was made for.
+fn exit_code(end: JobStatus) -> ExitCode {
+    match end {
+        JobStatus::Cancelled => ExitCode::from(4),
+        JobStatus::Failed | JobStatus::DeadLetter | JobStatus::Quarantined => ExitCode::from(3),
+        JobStatus::Completed | JobStatus::Queued | JobStatus::Processing => ExitCode::SUCCESS,
+    }
+}
+
+async fn follow(server: &Server, call: &Call, job: &str, out: Out) -> Result<JobStatus, Problem> {
     let mut last_id: Option<String> = None;
     let mut in_vain = 0;
     let mut screen = Screen::new();
@@ -36,8 +47,13 @@ async fn follow(server: &Server, call: &Call, job: &str, out: Out) -> Result<(),
                 if heard.anything {
                     in_vain = 0;
                 }
-                if heard.the_end || has_ended(server, job).await? {
-                    return Ok(());
+                let end = match heard.end {
+                    Some(end) => Some(end),
+                    None => end_of(server, job).await?,
+                };
+                if let Some(end) = end {
+                    screen.end(end, out);
+                    return Ok(end);
                 }
             }
             // The first answer decides; later a server may be away for a moment.
@@ -57,7 +73,7 @@ fn is_passing(problem: &Problem) -> bool {
 #[derive(Default)]
 struct Heard {
     anything: bool,
-    the_end: bool,
+    end: Option<JobStatus>,
 }
 
 /// Shows what comes until the job ends, or the stream breaks.
@@ -77,11 +93,8 @@ async fn read(
             let Ok(data) = serde_json::from_str::<Value>(&event.data) else { continue };
             screen.show(&event.name, &data, out);
             heard.anything = true;
-            // Quarantined jobs end no stream, as somebody may requeue them; but nothing more comes by itself.
-            let status = data["metadata"]["status"].as_str().or_else(|| data["status"].as_str());
-            let is_over = status.and_then(|s| s.parse().ok()).is_some_and(JobStatus::is_finished);
-            if is_over && event.name != "snapshot" {
-                heard.the_end = true;
+            heard.end = end_told_by(&event.name, &data);
+            if heard.end.is_some() {
                 return heard;
             }
         }
@@ -89,13 +102,22 @@ async fn read(
     heard
 }
 
-async fn has_ended(server: &Server, job: &str) -> Result<bool, Problem> {
+/// Quarantined jobs end no stream, as somebody may requeue them; but nothing more comes by itself. After the snapshot of
+/// any other job that has ended comes the event that ended it.
+fn end_told_by(name: &str, data: &Value) -> Option<JobStatus> {
+    let status = data["metadata"]["status"].as_str().or_else(|| data["status"].as_str());
+    let status: JobStatus = status.and_then(|s| s.parse().ok())?;
+    let more_comes = name == "snapshot" && status.is_terminal();
+    (status.is_finished() && !more_comes).then_some(status)
+}
+
+async fn end_of(server: &Server, job: &str) -> Result<Option<JobStatus>, Problem> {
     let view = match server.send(&Call::get(format!("/jobs/{job}"))).await {
-        Err(problem) if is_passing(&problem) => return Ok(false),
+        Err(problem) if is_passing(&problem) => return Ok(None),
         answer => answer?,
     };
-    let status = view["status"].as_str().or_else(|| view["job"]["status"].as_str()).unwrap_or_default();
-    Ok(status.parse::<JobStatus>().is_ok_and(JobStatus::is_finished))
+    let status = view["status"].as_str().and_then(|status| status.parse::<JobStatus>().ok());
+    Ok(status.filter(|status| status.is_finished()))
 }
 
 #[derive(Debug, Default, PartialEq)]
@@ -146,6 +168,17 @@ impl Lines {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_job_that_has_ended_already_keeps_nobody_waiting() {
+        let quarantined = json!({"status": "quarantined"});
+        assert_eq!(end_told_by("snapshot", &quarantined), Some(JobStatus::Quarantined));
+        assert_eq!(end_told_by("snapshot", &json!({"status": "completed"})), None, "its last event follows");
+        assert_eq!(end_told_by("snapshot", &json!({"status": "queued"})), None);
+        let last = json!({"metadata": {"status": "failed"}});
+        assert_eq!(end_told_by("", &last), Some(JobStatus::Failed));
+    }
 
     #[test]
     fn events_are_read_however_they_are_cut() {

@@ -26,6 +26,7 @@ const LONGEST_AGE: u64 = MOST_DAYS * DAY;
 /// Which jobs to remove.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = PruneRequest)]
 pub struct Prune {
     /// Ended ones, and quarantined.
     #[schema(value_type = Vec<JobState>, min_items = 1)]
@@ -78,6 +79,7 @@ impl Prune {
 
 /// What was removed, or would be.
 #[derive(Serialize, ToSchema)]
+#[schema(as = PruneOutcome)]
 pub struct Pruned {
     deleted: i64,
     plan_id: Uuid,
@@ -102,6 +104,7 @@ impl Pruned {
 /// Which jobs have lived too long; at least one of the two ages.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = ExpiryRule)]
 pub struct Ttl {
     /// Queued, and created longer ago than this.
     #[schema(minimum = 1)]
@@ -116,6 +119,7 @@ pub struct Ttl {
     job_type: Option<String>,
 }
 
+/// How jobs that lived too long end.
 #[derive(Deserialize, ToSchema, Clone, Copy, Default)]
 #[serde(rename_all = "snake_case")]
 #[schema(as = TtlAction)]
@@ -154,7 +158,9 @@ impl Ttl {
     }
 }
 
+/// How many jobs were ended.
 #[derive(Serialize, ToSchema, Default)]
+#[schema(as = ExpiryOutcome)]
 pub struct TtlSwept {
     affected: u64,
     /// There are more of them: call again.
@@ -170,6 +176,7 @@ impl From<Swept> for TtlSwept {
 /// Where to look, and whether to fix it.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = IntegrityCheck)]
 pub struct Integrity {
     pub fix: bool,
     pub domain: Option<String>,
@@ -177,6 +184,7 @@ pub struct Integrity {
     pub job_type: Option<String>,
 }
 
+/// Rows that contradict themselves.
 #[derive(Serialize, ToSchema)]
 pub struct IntegrityFound {
     non_processing_with_lease: u64,

@@ -11,11 +11,13 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+/// The executions of a job.
 #[derive(Serialize, ToSchema)]
 pub struct Attempts {
     attempts: Vec<Attempt>,
 }
 
+/// One execution of a job.
 #[derive(Serialize, ToSchema)]
 pub struct Attempt {
     attempt: i32,
@@ -71,6 +73,7 @@ impl From<JobDetail> for Attempts {
     }
 }
 
+/// Lines of the log of one attempt.
 #[derive(Serialize, ToSchema)]
 pub struct LogLines {
     attempt: i32,
@@ -79,6 +82,7 @@ pub struct LogLines {
     next_after: i64,
 }
 
+/// One line of a log.
 #[derive(Serialize, ToSchema)]
 #[schema(as = LogLine)]
 pub struct Line {
@@ -98,6 +102,7 @@ impl LogLines {
     }
 }
 
+/// Why a job is not running.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Diagnosis)]
 pub struct DiagnosisView {
@@ -107,6 +112,7 @@ pub struct DiagnosisView {
     causes: Vec<Cause>,
 }
 
+/// Something that keeps a job from running.
 #[derive(Serialize, ToSchema)]
 pub struct Cause {
     /// Stable: `scheduled`, `retry_wait`, `queue_paused`, `no_worker`, …
@@ -121,6 +127,7 @@ impl From<Diagnosis> for DiagnosisView {
     }
 }
 
+/// The work units of a composite job.
 #[derive(Serialize, ToSchema)]
 #[schema(as = WorkUnits)]
 pub struct UnitsPage {
@@ -128,6 +135,7 @@ pub struct UnitsPage {
     units: Vec<Unit>,
 }
 
+/// How many work units are in one state.
 #[derive(Serialize, ToSchema)]
 pub struct UnitCount {
     #[schema(value_type = UnitStateWord)]
@@ -135,6 +143,7 @@ pub struct UnitCount {
     units: i64,
 }
 
+/// One call or step of a composite job.
 #[derive(Serialize, ToSchema)]
 #[schema(as = WorkUnit)]
 pub struct Unit {
@@ -178,6 +187,7 @@ impl From<UnitsView> for UnitsPage {
     }
 }
 
+/// What became of the wish to cancel.
 #[derive(Serialize, ToSchema)]
 #[schema(as = CancelledJob)]
 pub struct Cancelled {
@@ -189,6 +199,7 @@ pub struct Cancelled {
     outcome: CancelOutcome,
 }
 
+/// Whether the job is cancelled, or was asked to stop.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CancelOutcome {
@@ -208,6 +219,7 @@ impl Cancelled {
     }
 }
 
+/// The new job that repeats an old one.
 #[derive(Serialize, ToSchema)]
 #[schema(as = RetriedJob)]
 pub struct Retried {
