@@ -108,7 +108,7 @@ impl Signer {
     /// that one's links work.
     pub fn is_genuine(&self, purpose: &str, text: &str, signature: &str, now: Timestamp) -> bool {
         let Some(signature) = unhex(signature) else { return false };
-        let signed_by = |key| mac_of(key, purpose, text).verify_slice(&signature).is_ok();
+        let signed_by = |key: &Hmac<Sha256>| mac_of(key, purpose, text).verify_slice(&signature).is_ok();
         let before = |(key, last): &(_, _)| now <= *last && signed_by(key);
         signed_by(&self.newest) || self.previous.as_ref().is_some_and(before)
     }

@@ -143,8 +143,7 @@ impl Aim {
             Thing::Definition => "steps".to_owned(),
             Thing::Trigger => cast.trigger(),
         };
-        let address =
-            format!("/api/v1{}{}", case.path, query).replace("{id}", &id).replace("{key}", &id);
+        let address = format!("/api/v1{}{}", case.path, query).replace("{id}", &id).replace("{key}", &id);
         Self { address, body: if body.is_null() { String::new() } else { body.to_string() } }
     }
 }

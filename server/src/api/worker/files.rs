@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     api::{
-        Answer, Body, JobPath, Query, Refusal,
+        Answer, Body, JobParam, JobPath, Query, Refusal,
         jobs::files::{File, Files, NewFile},
     },
     auth::api_key::Entered,
@@ -59,8 +59,8 @@ fn held(scope: &Scope, job: JobRef, worker_id: &str, lease_id: LeaseId) -> Resul
 /// By name: what earlier attempts kept, and what came with the job. Whoever has a file's `url` may fetch it for a while,
 /// without a key.
 #[utoipa::path(
-    get, path = "/jobs/{id}/attachments", tag = "worker",
-    params(("id" = String, Path, description = "The number or id of the job"), Lease),
+    get, path = "/jobs/{id}/attachments", operation_id = "list_held_attachments", tag = "worker",
+    params(JobParam, Lease),
     responses((status = 200, body = Files), Refusal)
 )]
 pub async fn list(
@@ -77,8 +77,8 @@ pub async fn list(
 ///
 /// A file of the same name is replaced, so that a repeated attempt leaves it once. Text is kept without the secrets in it.
 #[utoipa::path(
-    post, path = "/jobs/{id}/attachments", tag = "worker", request_body = KeepFile,
-    params(("id" = String, Path, description = "The number or id of the job")),
+    post, path = "/jobs/{id}/attachments", operation_id = "add_held_attachment", tag = "worker", request_body = KeepFile,
+    params(JobParam),
     responses((status = 201, body = File), Refusal)
 )]
 pub async fn add(
