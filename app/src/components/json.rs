@@ -9,7 +9,9 @@ const MASK: &str = "••••••";
 /// Of one list or object.
 const ENTRIES: usize = 200;
 /// Of one text or name, in characters.
-const TEXT: usize = 2_000;
+const TEXT: usize = 1_000;
+/// A branch with more entries is closed at first.
+const OPEN: usize = 20;
 /// Of everything.
 const NODES: usize = 2_000;
 const BYTES: usize = 128 * 1_024;
@@ -116,7 +118,7 @@ fn branch(
     let [opening, closing] = brackets;
     let hidden = size.saturating_sub(children.len());
     view! {
-        <details class="json-branch" open=depth < 2>
+        <details class="json-branch" open=depth == 0 || (depth < 2 && size <= OPEN)>
             <summary>
                 {named(name)} <span class="json-mark">{opening}</span>
                 <span class="json-fold">" " {size} " … " {closing}</span>

@@ -5,6 +5,8 @@ use leasehold_types::view::AttemptView;
 
 /// Characters of an error message.
 const ERROR: usize = 4_000;
+/// Characters of an error message that are shown without asking.
+const FIRST_WORDS: usize = 300;
 /// Characters of one line of a log.
 const LINE: usize = 2_000;
 /// Bytes of log lines over all attempts; the newest come first.
@@ -46,8 +48,13 @@ pub fn attempts(all: Vec<AttemptView>) -> (Vec<Shown>, usize) {
     (shown.collect(), left_out)
 }
 
-pub fn error(text: &str) -> (String, bool) {
+fn error(text: &str) -> (String, bool) {
     cut(text, ERROR)
+}
+
+/// The beginning of an error message, and whether there is more.
+pub fn first_words(text: &str) -> (String, bool) {
+    cut(text, FIRST_WORDS)
 }
 
 /// Keeps the newest lines that the budget pays for; whether something is missing.

@@ -182,12 +182,12 @@ fn Failure(job: RwSignal<JobDetail>) -> impl IntoView {
     });
     move || {
         let (code, message) = error.get()?;
-        let (text, _) = bounds::error(&message.or_else(|| code.clone())?);
-        let code = code.filter(|code| *code != text);
-        Some(view! {
-            <p class="error-line">
-                {code.map(|code| view! { <code>{code}</code> " " })} {text}
-            </p>
+        let message = message.filter(|text| Some(text) != code.as_ref());
+        // Ended jobs have the code in the explanation above; the whole message is with its attempt.
+        let code = code.filter(|_| job.with(|j| j.row.status == JobStatus::Queued));
+        let text = message.map(|text| bounds::first_words(&text).0);
+        (code.is_some() || text.is_some()).then(|| {
+            view! { <p class="error-line">{code.map(|code| view! { <code>{code}</code> " " })} {text}</p> }
         })
     }
 }

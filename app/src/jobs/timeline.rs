@@ -8,7 +8,7 @@ use leasehold_types::{
     view::{AttemptView, JobDetail},
 };
 
-/// A gap between two attempts that is worth a line, in seconds.
+/// A wait that is worth telling, in seconds.
 const GAP: f64 = 0.05;
 
 #[derive(Clone, PartialEq, Debug)]
@@ -51,7 +51,7 @@ fn queued(job: &JobDetail) -> Step {
     let mut step = Step::new(Tone::Queued, format!("Queued by {}", job.requested_by), job.row.created_at);
     step.spent = "waited ";
     match job.attempts.first() {
-        Some(first) => step.until = Some(first.started_at),
+        Some(first) => step.until = worth_telling(job.row.created_at, first.started_at),
         None => step.open = job.row.status == JobStatus::Queued,
     }
     step
@@ -82,12 +82,17 @@ fn attempted(attempt: &AttemptView) -> Step {
 }
 
 fn waited(ended: &AttemptView, next: &AttemptView) -> Option<Step> {
-    let from = ended.finished_at.filter(|from| next.started_at.seconds_since(*from) > GAP)?;
+    let from = ended.finished_at?;
+    let until = worth_telling(from, next.started_at)?;
     let (tone, title) = match ended.outcome {
         AttemptOutcome::Released => (Tone::Queued, "Waited for a worker"),
         _ => (Tone::Retrying, "Waited to retry"),
     };
-    Some(Step { until: Some(next.started_at), ..Step::new(tone, title, from) })
+    Some(Step { until: Some(until), ..Step::new(tone, title, from) })
+}
+
+fn worth_telling(from: Timestamp, until: Timestamp) -> Option<Timestamp> {
+    (until.seconds_since(from) > GAP).then_some(until)
 }
 
 /// A stay in quarantine, and how it ended.
@@ -100,7 +105,7 @@ fn quarantined(job: &JobDetail, stay: &Parked, next: Option<&AttemptView>) -> Ve
         ..Step::new(Tone::Quarantined, "Quarantined", stay.since)
     };
     let requeued = stay.requeued.as_ref().map(|entry| Step {
-        until: next.map(|next| next.started_at),
+        until: next.and_then(|next| worth_telling(entry.at, next.started_at)),
         spent: "waited ",
         open: next.is_none() && job.row.status == JobStatus::Queued,
         note: entry.reason.as_ref().map(|reason| format!("“{reason}”")),

@@ -114,13 +114,22 @@ fn outcome(attempt: &AttemptView, now: Timestamp) -> impl IntoView + use<> {
     }
 }
 
+/// A long one is folded.
 fn error(attempt: &AttemptView) -> Option<impl IntoView + use<>> {
     let text = attempt.error_text.clone().or_else(|| attempt.error_code.clone())?;
     let code = attempt.error_code.clone().filter(|code| *code != text);
-    Some(view! {
-        <p class="error-line">
-            {code.map(|code| view! { <code>{code}</code> " " })} {text}
-        </p>
+    let code = code.map(|code| view! { <code>{code}</code> " " });
+    let (start, is_long) = bounds::first_words(&text);
+    Some(if is_long {
+        view! {
+            <details class="error-more">
+                <summary class="error-line">{code} {start}</summary>
+                <p class="error-line">{text}</p>
+            </details>
+        }
+        .into_any()
+    } else {
+        view! { <p class="error-line">{code} {text}</p> }.into_any()
     })
 }
 
@@ -172,7 +181,7 @@ fn Backoff(job: RwSignal<JobDetail>, number: i32) -> impl IntoView {
             }
             let ended = j.attempts.iter().find(|a| a.attempt == number)?.finished_at?;
             let next = j.attempts.iter().find(|a| a.attempt == number + 1)?;
-            Some(next.started_at.seconds_since(ended))
+            Some(next.started_at.seconds_since(ended)).filter(|seconds| *seconds >= 1.0)
         })
     });
     move || {
