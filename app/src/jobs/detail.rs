@@ -21,7 +21,7 @@ use attempts::Attempts;
 use facts::{Details, Timeline, Trail};
 use files::Files;
 use leasehold_types::{
-    JobStatus,
+    ErrorClass, JobStatus,
     unit::UnitsView,
     view::{Diagnosis, JobDetail, LinkedAttachment},
 };
@@ -136,16 +136,26 @@ fn Failure(job: RwSignal<JobDetail>) -> impl IntoView {
     let error = Memo::new(move |_| {
         job.with(|j| {
             let ended_badly = !matches!(j.row.status, JobStatus::Completed | JobStatus::Processing);
-            ended_badly.then(|| (j.row.error_code.clone(), j.error_message.clone()))
+            let class = j.error_class.as_deref().and_then(|class| class.parse::<ErrorClass>().ok());
+            let alert = class.is_some_and(ErrorClass::raises_alert);
+            ended_badly.then(|| (j.row.error_code.clone(), j.error_message.clone(), alert))
         })
     });
     move || {
-        let (code, message) = error.get()?;
+        let (code, message, alert) = error.get()?;
         let text = message.or_else(|| code.clone())?;
+        let alert = alert.then(|| {
+            view! {
+                <p class="notice notice-warn" data-testid="alert">
+                    "An alert was raised: this failure is a bug in the job’s own code (internal_bug)."
+                </p>
+            }
+        });
         Some(view! {
             <p class="error-line">
                 {code.map(|code| view! { <code>{code}</code> " " })} {text}
             </p>
+            {alert}
         })
     }
 }

@@ -4,6 +4,7 @@
 mod contradictions;
 mod metrics;
 mod report;
+mod served;
 mod settings;
 mod sources;
 #[cfg(test)]
@@ -22,6 +23,7 @@ use leasehold_queue::{
 use leasehold_types::Problem;
 pub use metrics::{Anonymous, MetricsConfig};
 pub use report::{Report, Setting};
+use served::Served;
 pub use settings::help;
 use sources::{Sources, read_file, wrong};
 use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
@@ -33,6 +35,7 @@ pub struct Config {
     pub commands_file: Option<PathBuf>,
     pub providers_file: Option<PathBuf>,
     pub concurrency: usize,
+    pub served: Served,
     pub auto_migrate: bool,
     pub longest_lease: Duration,
     pub renewal: Cadence,
@@ -115,6 +118,7 @@ impl Config {
             commands_file: sources.get("JOBS_COMMANDS_FILE").map(PathBuf::from),
             providers_file: sources.get("JOBS_PROVIDERS_FILE").map(PathBuf::from),
             concurrency: sources.parsed("JOBS_MAX_CONCURRENCY", 8)?,
+            served: served::served(sources)?,
             auto_migrate: sources.switch("JOBS_AUTO_MIGRATE", true)?,
             longest_lease,
             renewal,
