@@ -100,6 +100,8 @@ fn jobs_of_every_ending(house: House) {
         format!("jobs_queue_latency_seconds_count{{{group}}} 2"),
         format!("jobs_duration_seconds_count{{{group}}} 2"),
         r#"job_start_total{job_type="steps"} 2"#.to_owned(),
+        r#"job_attempt_start_total{job_type="steps"} 2"#.to_owned(),
+        r#"job_alert_total{job_type="steps"} 0"#.to_owned(),
         r#"job_failure_total{job_type="steps",error_class="validation_error"} 1"#.to_owned(),
         r#"job_canceled_total{job_type="steps"} 1"#.to_owned(),
         r#"job_stage_time_seconds_count{job_type="steps",stage="read \"it\""} 1"#.to_owned(),

@@ -23,7 +23,7 @@ use attempts::Attempts;
 use facts::{Details, Timeline, Trail};
 use files::Files;
 use leasehold_types::{
-    JobStatus,
+    ErrorClass, JobStatus,
     unit::UnitsView,
     view::{Diagnosis, JobDetail, LinkedAttachment},
 };
@@ -134,6 +134,7 @@ fn ProgressCard(
             <Silent job />
             <Ending job may_operate />
             <Failure job />
+            <Alert job />
         </section>
     }
 }
@@ -165,6 +166,23 @@ fn Ending(job: RwSignal<JobDetail>, may_operate: bool) -> impl IntoView {
             </div>
         })
     }
+}
+
+/// Failures of a class that raises an alert are not the user's to solve.
+#[component]
+fn Alert(job: RwSignal<JobDetail>) -> impl IntoView {
+    let raised = job.with_untracked(|j| {
+        let class = j.error_class.as_deref().and_then(|class| class.parse::<ErrorClass>().ok());
+        let ended_well = matches!(j.row.status, JobStatus::Completed | JobStatus::Processing);
+        !ended_well && class.is_some_and(ErrorClass::raises_alert)
+    });
+    raised.then(|| {
+        view! {
+            <p class="notice notice-warn" data-testid="alert">
+                "An alert was raised: this failure is a bug in the job’s own code (internal_bug)."
+            </p>
+        }
+    })
 }
 
 /// The error itself. What was cancelled has none, except when its time was up.

@@ -16,6 +16,7 @@ impl JobsQuery {
             let text = Some(value.trim().to_owned()).filter(|v| !v.is_empty());
             match name.as_str() {
                 "status" => parsed.filter.statuses.extend(value.parse::<JobStatus>()),
+                "domain" => parsed.filter.domain = text,
                 "type" => parsed.filter.job_type = text,
                 "queue" => parsed.filter.queue = text,
                 "q" => parsed.filter.q = text.map(|t| t.chars().take(200).collect()),
@@ -24,6 +25,21 @@ impl JobsQuery {
             }
         }
         parsed
+    }
+
+    /// The jobs of one queue of one domain; other domains may have a queue of the same name.
+    pub fn of_queue(domain: &str, queue: &str) -> Self {
+        let filter = JobFilter {
+            domain: Some(domain.to_owned()),
+            queue: Some(queue.to_owned()),
+            ..JobFilter::default()
+        };
+        Self { filter, before: None }
+    }
+
+    /// The address of the list in this tenant.
+    pub fn href(&self, slug: &str) -> String {
+        format!("/t/{slug}/jobs{}", self.to_search())
     }
 
     pub fn page(&self) -> PageRequest {
@@ -47,7 +63,12 @@ impl JobsQuery {
         let mut parts = Vec::new();
         let filter = &self.filter;
         parts.extend(filter.statuses.iter().map(|s| format!("status={s}")));
-        let texts = [("type", &filter.job_type), ("queue", &filter.queue), ("q", &filter.q)];
+        let texts = [
+            ("domain", &filter.domain),
+            ("type", &filter.job_type),
+            ("queue", &filter.queue),
+            ("q", &filter.q),
+        ];
         parts.extend(texts.iter().filter_map(|(name, v)| Some(format!("{name}={}", encode(v.as_ref()?)))));
         parts.extend(self.before.map(|n| format!("before={n}")));
         if parts.is_empty() { String::new() } else { format!("?{}", parts.join("&")) }
@@ -114,6 +135,14 @@ mod tests {
         assert_eq!(query.filter.q.as_deref(), Some("a&b ü"));
         assert_eq!(query.page().before, Some(90));
         assert_eq!(JobsQuery::parse(&query.to_search()), query);
+    }
+
+    #[test]
+    fn a_queue_is_found_again_whatever_it_is_called() {
+        let query = JobsQuery::of_queue("decks & more", "a/b?c=d#é");
+        let href = query.href("acme");
+        assert_eq!(href, "/t/acme/jobs?domain=decks%20%26%20more&queue=a%2Fb%3Fc%3Dd%23%C3%A9");
+        assert_eq!(JobsQuery::parse(href.split_once('?').unwrap().1), query);
     }
 
     #[test]

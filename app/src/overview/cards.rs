@@ -1,11 +1,14 @@
 //! A card per queue, and the warnings above them.
 
-use crate::components::{
-    badge::{Badge, Tone},
-    format,
-    icon::{self, Icon},
-    spark::{ShareBar, Sparkline},
-    time::Since,
+use crate::{
+    components::{
+        badge::{Badge, Tone},
+        format,
+        icon::{self, Icon},
+        spark::{ShareBar, Sparkline},
+        time::Since,
+    },
+    jobs::query::JobsQuery,
 };
 use leasehold_types::{
     Timestamp,
@@ -103,7 +106,7 @@ pub fn Cards(slug: String, overview: RwSignal<Overview>) -> impl IntoView {
                 each=move || keys.get()
                 key=Clone::clone
                 children=move |(domain, queue)| {
-                    let href = format!("/t/{slug}/jobs?queue={queue}");
+                    let href = JobsQuery::of_queue(&domain, &queue).href(&slug);
                     let card = Memo::new(move |_| {
                         overview
                             .with(|o| {
@@ -127,6 +130,7 @@ pub fn Cards(slug: String, overview: RwSignal<Overview>) -> impl IntoView {
 }
 
 fn face(card: QueueCard, now: Timestamp) -> impl IntoView {
+    let (queued, scheduled) = waiting(&card);
     let oldest = card.oldest_queued_at.map(|from| view! { <Since from now /> });
     let shares = vec![
         (card.queued, "queued"),
@@ -152,10 +156,10 @@ fn face(card: QueueCard, now: Timestamp) -> impl IntoView {
             {badge.map(|label| view! { <Badge tone=Tone::Warning label /> })}
         </span>
         <span class="figures">
-            {figure(card.queued, "Queued", "")} {figure(card.scheduled, "Scheduled", "")}
-            {figure(card.running, "Running", "ink-running")} {figure(card.completed, "Completed", "")}
-            {figure(card.failed, "Failed", "ink-failed")} {figure(card.dead_letter, "Dead letter", "ink-dead")}
-            {figure(card.quarantined, "Quarantined", "ink-quarantined")}
+            {figure(card.queued, queued, "Queued", "")} {figure(card.scheduled, scheduled, "Scheduled", "")}
+            {plain(card.running, "Running", "ink-running")} {plain(card.completed, "Completed", "")}
+            {plain(card.failed, "Failed", "ink-failed")} {plain(card.dead_letter, "Dead letter", "ink-dead")}
+            {plain(card.quarantined, "Quarantined", "ink-quarantined")}
             <span class="figure-box">
                 <span class="figure">{oldest.map_or_else(|| "—".into_any(), IntoAny::into_any)}</span>
                 <span class="figure-name">"Oldest"</span>
@@ -166,12 +170,27 @@ fn face(card: QueueCard, now: Timestamp) -> impl IntoView {
     }
 }
 
+fn plain(n: i64, name: &'static str, ink: &'static str) -> impl IntoView {
+    figure(n, format::count(n), name, ink)
+}
+
+/// What is said of the jobs that are ready and of those that wait for a time. Past the cap they are not told apart:
+/// so many at least are scheduled, and so many at most are ready.
+fn waiting(card: &QueueCard) -> (String, String) {
+    let (queued, scheduled) = (format::count(card.queued), format::count(card.scheduled));
+    if card.scheduled_capped {
+        (format!("≤ {queued}"), format!("{scheduled}+"))
+    } else {
+        (queued, scheduled)
+    }
+}
+
 /// Zero is quiet; colour is for what is there.
-fn figure(n: i64, name: &'static str, ink: &'static str) -> impl IntoView {
+fn figure(n: i64, said: String, name: &'static str, ink: &'static str) -> impl IntoView {
     let class = if n == 0 { "figure figure-none" } else { "figure" };
     view! {
         <span class="figure-box">
-            <span class=format!("{class} {}", if n == 0 { "" } else { ink })>{format::count(n)}</span>
+            <span class=format!("{class} {}", if n == 0 { "" } else { ink })>{said}</span>
             <span class="figure-name">{name}</span>
         </span>
     }

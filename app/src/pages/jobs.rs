@@ -15,14 +15,37 @@ use crate::{
     jobs::{query::JobsQuery, table::JobsTable},
     ssr,
 };
+use leasehold_queue::Scope;
 use leasehold_types::{
     JobStatus,
-    view::{CappedCount, JobsPage},
+    view::{CappedCount, Definition, JobsPage},
 };
 use leptos::prelude::*;
+use std::collections::BTreeSet;
 
-/// Job types and queues to choose from.
-type Choices = (Vec<String>, Vec<String>);
+/// What there is to choose from.
+struct Choices {
+    domains: Vec<String>,
+    types: Vec<String>,
+    queues: Vec<String>,
+}
+
+impl Choices {
+    fn of<'a>(definitions: impl Iterator<Item = &'a Definition> + Clone, scope: &Scope) -> Self {
+        let definitions = definitions.filter(|d| scope.sees_domain(&d.domain));
+        let queues = definitions.clone().map(|d| d.queue.clone());
+        let standard = ["default", "high", "low"].map(str::to_owned);
+        Self {
+            domains: sorted(definitions.clone().map(|d| d.domain.clone())),
+            types: sorted(definitions.clone().map(|d| d.job_type.clone())),
+            queues: sorted(queues.chain(standard)),
+        }
+    }
+}
+
+fn sorted(values: impl Iterator<Item = String>) -> Vec<String> {
+    values.collect::<BTreeSet<_>>().into_iter().collect()
+}
 
 #[component]
 pub fn JobsListPage() -> impl IntoView {
@@ -35,15 +58,7 @@ pub fn JobsListPage() -> impl IntoView {
             let engine = ssr::door().engine;
             let rows = engine.list(&visit.scope, &asked.filter, asked.page()).await?;
             let definitions = engine.definitions().await?;
-            let sorted = |mut values: Vec<String>| {
-                values.sort();
-                values.dedup();
-                values
-            };
-            let types = sorted(definitions.values().map(|d| d.job_type.clone()).collect());
-            let queues = definitions.values().map(|d| d.queue.clone());
-            let queues = sorted(queues.chain(["default", "high", "low"].map(str::to_owned)).collect());
-            Ok((frame, rows, (types, queues)))
+            Ok((frame, rows, Choices::of(definitions.values(), &visit.scope)))
         },
         move |(frame, rows, choices)| {
             let slug = frame.slug();
@@ -81,8 +96,9 @@ fn filters(slug: &str, query: &JobsQuery, choices: Choices, matching: CappedCoun
                     <label class="visually-hidden" for="q">"Search"</label>
                     <input class="input" id="q" name="q" type="search" placeholder="Number, type, error…" value=filter.q />
                 </div>
-                {choice("type", "Type", "All types", choices.0, filter.job_type)}
-                {choice("queue", "Queue", "All queues", choices.1, filter.queue)}
+                {choice("domain", "Domain", "All domains", choices.domains, filter.domain)}
+                {choice("type", "Type", "All types", choices.types, filter.job_type)}
+                {choice("queue", "Queue", "All queues", choices.queues, filter.queue)}
                 <button class="button" type="submit">"Filter"</button>
                 {reset}
                 <span class="muted counted">{counted}</span>

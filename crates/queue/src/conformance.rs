@@ -150,6 +150,7 @@ macro_rules! conformance_suite {
                 a_repeated_failure_with_its_token_counts_once, an_unknown_job_is_not_found,
                 a_mixed_batch_is_answered_in_order, twins_in_one_batch_apply_once,
                 a_stale_twin_does_not_shadow_the_holder, a_release_does_not_cost_an_attempt,
+                a_released_job_keeps_its_time, a_job_completed_in_spite_of_a_cancel_request_was_not_cancelled,
                 a_cancel_request_wins_over_a_retry, completion_wins_over_a_late_cancel, an_acknowledged_cancel_is_cancelled,
                 an_internal_bug_raises_an_alert, errors_are_cleared_by_success, endings_are_announced,
                 stale_finishes_change_nothing, queued_at_moves_with_a_retry, an_expired_lease_may_still_finish,
@@ -194,7 +195,8 @@ macro_rules! conformance_suite {
                 a_released_attempt_is_counted_but_not_used, a_requeued_job_tells_its_past,
                 a_job_given_up_in_quarantine_tells_how_long_it_was_there, the_last_worker_stays_known;
             counters: counts_follow_every_move, ready_and_scheduled_are_told_apart,
-                many_scheduled_jobs_do_not_swallow_the_ready_ones, the_oldest_waiting_job_is_known,
+                many_scheduled_jobs_do_not_swallow_the_ready_ones,
+                where_counting_stops_it_is_said, the_oldest_waiting_job_is_known,
                 an_unserved_queue_is_marked, a_paused_queue_is_marked, folding_changes_no_count, a_recount_finds_nothing_wrong,
                 throughput_is_counted_in_slots, recent_failures_and_running_jobs_are_shown, tenants_are_counted_apart;
             units: a_provider_is_made_once_and_takes_over_new_settings, senseless_limits_are_refused,

@@ -191,7 +191,7 @@ fn judge_failure(
         error_class: failure.error_class,
         streak_code,
         streak_count,
-        alert: failure.error_class == Some(ErrorClass::InternalBug),
+        alert: failure.error_class.is_some_and(ErrorClass::raises_alert),
         ..Verdict::plain(Failed, outcome, facts)
     };
     let stop =

@@ -57,7 +57,7 @@ fn browsed(record: Record) -> StoreResult<BrowsedJob> {
     })
 }
 
-fn push_page(query: &mut QueryBuilder<Postgres>, selection: &Selection<'_>, page: Browse) {
+pub(crate) fn push_page(query: &mut QueryBuilder<Postgres>, selection: &Selection<'_>, page: Browse) {
     let descending = page.sorting.is_descending();
     let way = if descending { " DESC" } else { "" };
     let (states, bounds): (Vec<_>, Vec<_>) = ranges(selection.statuses(), page).into_iter().unzip();

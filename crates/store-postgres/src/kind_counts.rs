@@ -37,6 +37,7 @@ impl PostgresStore {
         for lane in self.lanes_waiting(scope.tenant(), filter, self.clock.now()).await? {
             let Some(kind) = kinds.get_mut(&(lane.domain, lane.queue, lane.job_type)) else { continue };
             // The counters say how many wait; which of them are due only the index knows.
+            kind.scheduled_capped |= lane.scheduled >= COUNT_CAP;
             let scheduled = lane.scheduled.min(kind.queued);
             kind.queued -= scheduled;
             kind.scheduled += scheduled;

@@ -38,6 +38,8 @@ mod outbox;
 mod overview;
 mod password_links;
 mod people;
+#[cfg(test)]
+mod plans;
 mod read;
 mod reclaim;
 mod remote;

@@ -12,7 +12,7 @@ use leasehold_types::{
     JobFilter, JobRef, PageRequest, TenantId,
     view::{CappedCount, JobRow, JobsPage},
 };
-use sqlx::QueryBuilder;
+use sqlx::{Postgres, QueryBuilder};
 
 const COUNT_CAP: i64 = 10_000;
 
@@ -62,13 +62,8 @@ impl PostgresStore {
     }
 
     async fn rows(&self, selection: &Selection<'_>, limit: u32) -> StoreResult<Vec<JobRow>> {
-        let limit = i64::from(limit) + 1;
-        let mut query = QueryBuilder::new(format!("SELECT {COLUMNS} FROM "));
-        selection.push_ranges(&mut query);
-        query.push(" CROSS JOIN LATERAL (SELECT * FROM jobs j WHERE ");
-        selection.push_range_condition(&mut query);
-        query.push(" ORDER BY -j.number LIMIT ").push_bind(limit);
-        query.push(format_args!(") j {LAST_ATTEMPT} ORDER BY j.number DESC LIMIT ")).push_bind(limit);
+        let mut query = QueryBuilder::new("");
+        push_rows(&mut query, selection, limit);
         let records: Vec<JobRecord> = query.build_query_as().fetch_all(&self.work).await.map_err(database)?;
         records.into_iter().map(TryInto::try_into).collect()
     }
@@ -105,4 +100,14 @@ impl PostgresStore {
         query.push(") j LIMIT ").push_bind(COUNT_CAP + 1).push(") counted");
         query.build_query_scalar().fetch_one(&self.work).await.map_err(database)
     }
+}
+
+pub(crate) fn push_rows(query: &mut QueryBuilder<Postgres>, selection: &Selection<'_>, limit: u32) {
+    let limit = i64::from(limit) + 1;
+    query.push(format_args!("SELECT {COLUMNS} FROM "));
+    selection.push_ranges(query);
+    query.push(" CROSS JOIN LATERAL (SELECT * FROM jobs j WHERE ");
+    selection.push_range_condition(query);
+    query.push(" ORDER BY -j.number LIMIT ").push_bind(limit);
+    query.push(format_args!(") j {LAST_ATTEMPT} ORDER BY j.number DESC LIMIT ")).push_bind(limit);
 }

@@ -18,7 +18,7 @@ const SLOTS: usize = 60;
 /// Scheduled jobs of a lane are counted one by one up to here; where there are more, ready ones are counted.
 const FEW: i64 = 100;
 /// As many are counted at most; where there are more of both, scheduled ones are counted up to here.
-const MANY: i64 = 1_000;
+const MANY: i64 = 10_000;
 const FAILURES_SHOWN: i64 = 5;
 const RUNNING_SHOWN: i64 = 10;
 
@@ -105,6 +105,7 @@ impl PostgresStore {
                 card.scheduled = total - card.queued;
             } else {
                 card.scheduled = found.scheduled.min(total);
+                card.scheduled_capped = found.capped;
                 card.queued = total - card.scheduled;
             }
             card.oldest_queued_at = found.oldest.map(stamp);
@@ -272,11 +273,14 @@ struct Waiting {
     scheduled: i64,
     ready: i64,
     by_ready: bool,
+    /// There may be more scheduled ones than were counted.
+    capped: bool,
     oldest: Option<OffsetDateTime>,
 }
 
 impl Waiting {
     fn add(&mut self, lane: WaitingLane) {
+        self.capped |= !lane.by_ready && lane.scheduled >= MANY;
         self.scheduled += lane.scheduled;
         self.ready += lane.ready.unwrap_or(0);
         self.by_ready |= lane.by_ready;

@@ -56,7 +56,7 @@ fn browsed(record: Record) -> Outcome<BrowsedJob> {
     })
 }
 
-fn push_page(query: &mut QueryBuilder<Sqlite>, selection: &Selection<'_>, page: Browse) {
+pub(crate) fn push_page(query: &mut QueryBuilder<Sqlite>, selection: &Selection<'_>, page: Browse) {
     let way = if page.sorting.is_descending() { " DESC" } else { "" };
     let most = limit(page.limit) + 1;
     query.push(format_args!(

@@ -29,7 +29,9 @@ pub(crate) async fn kind_counts(
         let key = (lane.domain.clone(), lane.queue.clone(), lane.job_type.clone());
         let Some(kind) = kinds.get_mut(&key) else { continue };
         // The counters say how many wait; which of them are due only the index knows.
-        let scheduled = count_lane(&mut snapshot, &lane, &now, false, COUNT_CAP).await?.min(kind.queued);
+        let found = count_lane(&mut snapshot, &lane, &now, false, COUNT_CAP).await?;
+        kind.scheduled_capped |= found >= COUNT_CAP;
+        let scheduled = found.min(kind.queued);
         kind.queued -= scheduled;
         kind.scheduled += scheduled;
         if lane.due_since <= now {

@@ -46,6 +46,8 @@ mod overview;
 mod password_links;
 mod people;
 mod pick;
+#[cfg(test)]
+mod plans;
 mod read;
 mod reclaim;
 mod remote;

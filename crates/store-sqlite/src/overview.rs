@@ -122,7 +122,9 @@ async fn split_waiting(
         card.scheduled = if ready < COUNT_CAP {
             (queued - ready).max(0)
         } else {
-            count_lanes(connection, &lanes, &now, false).await?.min(queued)
+            let waiting = count_lanes(connection, &lanes, &now, false).await?;
+            card.scheduled_capped = waiting >= COUNT_CAP;
+            waiting.min(queued)
         };
         card.queued = queued - card.scheduled;
     }

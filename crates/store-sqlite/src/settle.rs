@@ -254,13 +254,13 @@ async fn update_jobs(connection: &mut SqliteConnection, jobs: &[JobUpdate], now:
          UPDATE jobs
          SET status = e.value ->> 'status', worker_id = NULL, lease_id = NULL, leased_until = NULL,
              running_pid = NULL, cancel_requested_at = NULL, completion_token = e.value ->> 'token',
-             available_at = CASE WHEN e.value ->> 'status' = 'queued' 
-                                 THEN COALESCE(e.value ->> 'available_at', available_at)
-                                 ELSE available_at END,
+             available_at = COALESCE(e.value ->> 'available_at', available_at),
              queued_at = CASE WHEN e.value ->> 'status' = 'queued' THEN ?2 ELSE queued_at END,
              completed_at = CASE WHEN e.value ->> 'finished' THEN ?2 END,
              quarantined_at = CASE WHEN e.value ->> 'status' = 'quarantined' THEN ?2 ELSE quarantined_at END,
              cancelled_at = CASE WHEN e.value ->> 'status' = 'cancelled' THEN ?2 ELSE cancelled_at END,
+             cancelled_by = CASE WHEN e.value ->> 'status' = 'cancelled' THEN cancelled_by END,
+             cancellation_reason = CASE WHEN e.value ->> 'status' = 'cancelled' THEN cancellation_reason END,
              attempt_base = attempt_base + (e.value ->> 'refund'),
              result = COALESCE(e.value ->> 'result', result), progress_percent = e.value ->> 'progress',
              error_code = e.value ->> 'error_code', error_class = e.value ->> 'error_class',

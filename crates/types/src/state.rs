@@ -201,6 +201,11 @@ impl ErrorClass {
                 | Self::CorruptionDetected
         )
     }
+
+    /// Its author must look at it: `job.alert` is told.
+    pub const fn raises_alert(self) -> bool {
+        matches!(self, Self::InternalBug)
+    }
 }
 
 #[cfg(test)]

@@ -193,6 +193,8 @@ pub struct QueueCard {
     pub queued: i64,
     /// Waiting for a time: scheduled, or a retry.
     pub scheduled: i64,
+    /// At least that many: counting stopped there, and what is beyond it stands among `queued`.
+    pub scheduled_capped: bool,
     pub running: i64,
     pub completed: i64,
     pub failed: i64,

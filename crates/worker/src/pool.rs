@@ -12,6 +12,7 @@ mod heartbeat;
 mod log_writer;
 mod renewer;
 mod running;
+mod served;
 
 use crate::{
     builtin, command::CommandExecutor, commands::CommandBook, executor::Registry, executor::Stop, host,
@@ -45,8 +46,10 @@ pub struct PoolConfig {
     pub version: String,
     /// The binary that offers the `guard` subcommand; `@leasehold` in the command book means the same.
     pub guard_program: PathBuf,
-    /// `(domain, queue)` pairs to serve; empty = all.
-    pub queues: Vec<(String, String)>,
+    /// Queues to serve, as `queue` (in every domain) or `domain/queue`; empty = all.
+    pub queues: Vec<String>,
+    /// Domains to serve; empty = all.
+    pub domains: Vec<String>,
 }
 
 impl Default for PoolConfig {
@@ -61,6 +64,7 @@ impl Default for PoolConfig {
             version: env!("CARGO_PKG_VERSION").into(),
             guard_program: std::env::current_exe().unwrap_or_else(|_| PathBuf::from("/proc/self/exe")),
             queues: Vec::new(),
+            domains: Vec::new(),
         }
     }
 }

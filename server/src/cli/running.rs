@@ -121,6 +121,8 @@ pub fn start_pool(
         renewal: config.renewal,
         shutdown_wait: config.shutdown_wait,
         version: env!("CARGO_PKG_VERSION").to_owned(),
+        queues: config.served.queues.clone(),
+        domains: config.served.domains.clone(),
         ..PoolConfig::default()
     };
     let mut registry = builtin::registry();

@@ -15,13 +15,21 @@ pub struct Worker {
     /// The commands that may be run.
     #[arg(long, value_name = "FILE")]
     commands: Option<PathBuf>,
+    /// The queues to serve, as queue or domain/queue, separated by commas; all unless given.
+    #[arg(long, value_name = "QUEUE,…")]
+    queues: Option<String>,
+    /// The domains to serve, separated by commas; all unless given.
+    #[arg(long, value_name = "DOMAIN,…")]
+    domains: Option<String>,
 }
 
 impl Worker {
     pub fn flags(&self) -> Vec<(&'static str, String)> {
         let concurrency = self.concurrency.map(|n| ("JOBS_MAX_CONCURRENCY", n.to_string()));
         let commands = self.commands.as_ref().map(|p| ("JOBS_COMMANDS_FILE", p.display().to_string()));
-        concurrency.into_iter().chain(commands).collect()
+        let queues = self.queues.clone().map(|names| ("JOBS_WORKER_QUEUES", names));
+        let domains = self.domains.clone().map(|names| ("JOBS_WORKER_DOMAINS", names));
+        [concurrency, commands, queues, domains].into_iter().flatten().collect()
     }
 
     pub async fn run(self, config: Config) -> Result<(), Problem> {

@@ -7,6 +7,7 @@ mod contradictions;
 mod http;
 mod metrics;
 mod report;
+mod served;
 mod settings;
 mod sources;
 #[cfg(test)]
@@ -28,6 +29,7 @@ use leasehold_queue::{
 use leasehold_types::{Problem, Timestamp};
 pub use metrics::{Anonymous, MetricsConfig};
 pub use report::{Report, Setting};
+use served::Served;
 pub use settings::help;
 use sources::{Sources, read_file, wrong};
 use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
@@ -40,6 +42,7 @@ pub struct Config {
     pub commands_file: Option<PathBuf>,
     pub providers_file: Option<PathBuf>,
     pub concurrency: usize,
+    pub served: Served,
     pub auto_migrate: bool,
     /// The clock stands still, for tests.
     pub frozen_at: Option<Timestamp>,
@@ -135,6 +138,7 @@ impl Config {
             providers_file: sources.get("JOBS_PROVIDERS_FILE").map(PathBuf::from),
             concurrency: sources.parsed("JOBS_MAX_CONCURRENCY", 8)?,
             frozen_at: clock::frozen_at(sources)?,
+            served: served::served(sources)?,
             auto_migrate: sources.switch("JOBS_AUTO_MIGRATE", true)?,
             longest_lease,
             renewal,

@@ -13,6 +13,11 @@ pub const SETTINGS: &[(&str, &str)] = &[
         "the providers of composite jobs; ./providers.toml, else two local, deterministic ones",
     ),
     ("JOBS_MAX_CONCURRENCY", "jobs one process runs at a time; 8"),
+    (
+        "JOBS_WORKER_QUEUES",
+        "queues this process works for, as queue or domain/queue, separated by commas; all",
+    ),
+    ("JOBS_WORKER_DOMAINS", "domains this process works for, separated by commas; all"),
     ("JOBS_AUTO_MIGRATE", "bring the schema up to date at the start; true"),
     ("JOBS_LEASE_SECONDS", "how long a job is held without a renewal; 60"),
     ("JOBS_LEASE_MAX_SECONDS", "the longest a lease may be extended to; 3600"),

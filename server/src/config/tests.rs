@@ -21,6 +21,20 @@ fn flags_win_over_the_environment_and_that_over_the_file() {
 }
 
 #[test]
+fn a_worker_is_bound_to_queues_and_domains() {
+    let of = |env: &[(&str, &str)]| Config::from_sources(&sources(&[], env, &[])).map(|config| config.served);
+    assert_eq!(of(&[]).unwrap(), Served::default());
+    let served = of(&[("JOBS_WORKER_QUEUES", "high, decks/low"), ("JOBS_WORKER_DOMAINS", "decks")]).unwrap();
+    assert_eq!(
+        (served.queues, served.domains),
+        (vec!["high".into(), "decks/low".into()], vec!["decks".into()])
+    );
+    for wrong in ["", " , ", "/high", "decks/"] {
+        assert!(of(&[("JOBS_WORKER_QUEUES", wrong)]).is_err(), "{wrong:?}");
+    }
+}
+
+#[test]
 fn the_database_is_found_under_both_names() {
     let url = |flags: &[(&'static str, &str)], env: &[(&str, &str)], file: &[(&str, &str)]| {
         sources(flags, env, file).database()

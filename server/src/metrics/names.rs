@@ -85,7 +85,9 @@ families! {
     QUEUE_LATENCY = "jobs_queue_latency_seconds" Histogram Events GROUP, "From a job's creation to the start of its first attempt.";
     RETRY_AFTER = "jobs_retry_after_seconds" Histogram Events GROUP, "How long failed attempts wait for the next.";
     ENQUEUED = "job_enqueue_total" Counter Events TYPE, "Jobs that came in.";
-    STARTED = "job_start_total" Counter Events TYPE, "Attempts that began.";
+    STARTED = "job_start_total" Counter Events TYPE, "Jobs that began, each counted at its first attempt.";
+    ATTEMPTS_STARTED = "job_attempt_start_total" Counter Events TYPE, "Attempts that began.";
+    ALERTS = "job_alert_total" Counter Events TYPE, "Failures that a job's author must look at (class internal_bug).";
     RETRY = "job_retry_total" Counter Events &["job_type", "error_class"], "Failed attempts that will be repeated.";
     FAILURE = "job_failure_total" Counter Events &["job_type", "error_class"], "Jobs that ended failed, as a dead letter or in quarantine.";
     CANCELED = "job_canceled_total" Counter Events TYPE, "Jobs that were cancelled.";

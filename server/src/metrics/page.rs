@@ -197,9 +197,11 @@ impl<'a> Page<'a> {
 
     fn by_type(&mut self, types: &BTreeMap<&str, Counts>, tally: &Tally) {
         type Figure = fn(&Counts) -> u64;
-        let plain: [(&'static Family, Figure); 3] = [
+        let plain: [(&'static Family, Figure); 5] = [
             (&names::ENQUEUED, |c| c.created),
             (&names::STARTED, |c| c.started),
+            (&names::ATTEMPTS_STARTED, |c| c.attempts_started),
+            (&names::ALERTS, |c| c.alerts),
             (&names::CANCELED, |c| c.cancelled),
         ];
         for (family, figure) in plain {

@@ -40,7 +40,10 @@ impl Group {
 #[derive(Clone, Default, Debug)]
 pub struct Counts {
     pub created: u64,
+    /// Jobs, at their first attempt.
     pub started: u64,
+    pub attempts_started: u64,
+    pub alerts: u64,
     pub completed: u64,
     pub cancelled: u64,
     pub retries: u64,
@@ -65,6 +68,8 @@ impl Counts {
     pub fn add(&mut self, other: &Self) {
         self.created += other.created;
         self.started += other.started;
+        self.attempts_started += other.attempts_started;
+        self.alerts += other.alerts;
         self.completed += other.completed;
         self.cancelled += other.cancelled;
         self.retries += other.retries;
@@ -167,6 +172,7 @@ impl Tally {
             LiveKind::Started => self.started(heard),
             LiveKind::Progress => self.moved_on(heard),
             LiveKind::Retrying => self.retried(heard),
+            LiveKind::Alert => self.counts_of(heard).alerts += 1,
             kind if ends(kind) => self.ended(heard, trace),
             _ => {}
         }
@@ -185,7 +191,8 @@ impl Tally {
         job.stage = None;
         let created = job.created.filter(|_| event.attempt == 1);
         let counts = self.counts_of(heard);
-        counts.started += 1;
+        counts.attempts_started += 1;
+        counts.started += u64::from(event.attempt == 1);
         if let Some(created) = created {
             counts.latency.observe(&bounds, event.at.seconds_since(created));
         }

@@ -73,6 +73,20 @@ fn a_retry_is_no_failure_and_a_release_is_no_retry() {
 }
 
 #[test]
+fn a_job_of_three_attempts_began_once_and_an_alert_is_counted() {
+    let mut tally = tally();
+    for attempt in 1..=3 {
+        let mut start = event(1, LiveKind::Started, JobStatus::Processing, 10 * i64::from(attempt));
+        start.event.attempt = attempt;
+        tally.count(&start, None);
+    }
+    tally.count(&event(1, LiveKind::Failed, JobStatus::Failed, 40), None);
+    tally.count(&event(1, LiveKind::Alert, JobStatus::Failed, 40), None);
+    let counts = only(&tally);
+    assert_eq!((counts.started, counts.attempts_started, counts.alerts, counts.failed()), (1, 3, 1, 1));
+}
+
+#[test]
 fn what_was_before_this_process_is_asked_for_once() {
     let mut tally = tally();
     let end = event(9, LiveKind::Completed, JobStatus::Completed, 50);

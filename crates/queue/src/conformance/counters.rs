@@ -6,7 +6,7 @@ use crate::{
     scope::Scope,
     transition::{Ending, Failure},
 };
-use leasehold_types::{JobRef, WorkerId, view::Overview};
+use leasehold_types::{JobRef, WorkerId, browse::KindFilter, view::Overview};
 use serde_json::json;
 
 impl Bench {
@@ -37,6 +37,23 @@ pub async fn counts_follow_every_move(b: Bench) {
     b.wait(5);
     assert_eq!(b.counts().await, [3, 0, 0, 1, 1, 0, 0, 2]);
     assert_eq!(b.store.recount().await.unwrap(), 0);
+}
+
+/// Ready and scheduled jobs are counted up to ten thousand; when there are more of both, that is the least there are.
+pub async fn where_counting_stops_it_is_said(b: Bench) {
+    let everything = KindFilter::default();
+    b.create_many(b.a, 10_001).await;
+    let card = b.card(b.a).await;
+    assert_eq!((card.queued, card.scheduled, card.scheduled_capped), (10_001, 0, false));
+    let later = |_| NewJob { available_at: Some(NOW.plus_secs(10)), ..b.job(b.a) };
+    b.store.create_jobs(&Scope::system("test"), (0..10_001).map(later).collect()).await.unwrap();
+    let card = b.card(b.a).await;
+    assert_eq!((card.queued, card.scheduled, card.scheduled_capped), (10_002, 10_000, true));
+    let kind = b.store.kind_counts(&b.ann(), &everything).await.unwrap().remove(0);
+    assert_eq!((kind.queued, kind.scheduled, kind.scheduled_capped), (10_002, 10_000, true));
+    b.wait(10);
+    let kind = b.store.kind_counts(&b.ann(), &everything).await.unwrap().remove(0);
+    assert_eq!((kind.queued, kind.scheduled, kind.scheduled_capped), (20_002, 0, false));
 }
 
 pub async fn ready_and_scheduled_are_told_apart(b: Bench) {

@@ -291,6 +291,38 @@ pub async fn a_release_does_not_cost_an_attempt(b: Bench) {
     assert_eq!(outcomes, [AttemptOutcome::Released, AttemptOutcome::Failed]);
 }
 
+/// Else it would stand among those that came while it was waiting for its time.
+pub async fn a_released_job_keeps_its_time(b: Bench) {
+    let due = NOW.plus_secs(10);
+    let number = b.create(NewJob { available_at: Some(due), ..b.job(b.a) }).await.number;
+    let before = b.create_many(b.a, 1).await.remove(0);
+    b.wait(10);
+    let claimed = b.claim(2).await;
+    for job in &claimed {
+        b.finish(&job.lease, Ending::Released).await;
+    }
+    assert_eq!(b.detail(number).await.row.available_at, Some(due));
+    assert_eq!(b.detail(before).await.row.available_at, None);
+    assert_eq!(b.claim_numbers(2).await, [before, number], "the order is that of before");
+}
+
+/// Who asked for it and why stays in the job's history, where it is true; of the job itself it is not.
+pub async fn a_job_completed_in_spite_of_a_cancel_request_was_not_cancelled(b: Bench) {
+    let job = b.running().await;
+    b.store.cancel(&b.ann(), JobRef::Number(job.lease.number), Some("too late")).await.unwrap();
+    let answer = b.finish(&job.lease, Ending::Completed).await;
+    assert_eq!(answer, FinishAnswer::Applied(JobStatus::Completed));
+    let detail = b.detail(job.lease.number).await;
+    assert_eq!(
+        (&detail.cancelled_by, &detail.cancellation_reason, detail.cancelled_at),
+        (&None, &None, None)
+    );
+    assert_eq!(detail.row.cancel_requested_at, None);
+    assert!(b.kinds(job.lease.number).await.contains(&"job.cancel_requested"));
+    let asked = detail.trail.iter().find(|entry| entry.reason.as_deref() == Some("too late"));
+    assert_eq!(asked.map(|entry| entry.actor.as_str()), Some("ann@example.org"));
+}
+
 pub async fn a_cancel_request_wins_over_a_retry(b: Bench) {
     let job = b.running().await;
     b.store.cancel(&b.ann(), JobRef::Number(job.lease.number), Some("enough")).await.unwrap();

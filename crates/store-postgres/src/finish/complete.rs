@@ -37,7 +37,7 @@ impl PostgresStore {
             r#"WITH ended AS (
                  UPDATE jobs j
                  SET status = 'completed', worker_id = NULL, lease_id = NULL, leased_until = NULL,
-                     cancel_requested_at = NULL, updated_at = $10, completed_at = $10,
+                     cancel_requested_at = NULL, cancelled_by = NULL, cancellation_reason = NULL, updated_at = $10, completed_at = $10,
                      completion_token = a.token, result = a.result, progress_percent = 100,
                      error_code = NULL, error_class = NULL, error_message = NULL, error_stack = NULL,
                      failure_streak_code = NULL, failure_streak_count = 0

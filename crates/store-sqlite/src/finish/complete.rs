@@ -135,7 +135,8 @@ async fn end_jobs(
     sqlx::query!(
         "UPDATE jobs
          SET status = 'completed', worker_id = NULL, lease_id = NULL, leased_until = NULL, running_pid = NULL,
-             cancel_requested_at = NULL, completion_token = CASE WHEN ?3 THEN lease_id END,
+             cancel_requested_at = NULL, cancelled_by = NULL, cancellation_reason = NULL,
+             completion_token = CASE WHEN ?3 THEN lease_id END,
              completed_at = ?2, updated_at = ?2,
              progress_percent = 100, error_code = NULL, error_class = NULL, error_message = NULL, error_stack = NULL,
              failure_streak_code = NULL, failure_streak_count = 0

@@ -1,6 +1,6 @@
 //! The claiming loop: wait for a free slot → claim as many jobs as slots are free → run each → wait for more.
 
-use super::{Shared, attempt, finisher::Done, jittered, running::Running};
+use super::{Shared, attempt, finisher::Done, jittered, running::Running, served::Served};
 use leasehold_queue::{
     StoreResult,
     params::{ClaimedJob, Selector, Wake},
@@ -22,16 +22,14 @@ const LONGEST_BACKOFF: Duration = Duration::from_secs(10);
 
 /// Claims until `shutdown`; what it claimed runs on.
 pub async fn run(shared: &Arc<Shared>, results: &mpsc::Sender<Done>, shutdown: &CancellationToken) {
-    let selector = Selector {
-        kinds: shared.registry.kinds(),
-        queues: shared.config.queues.clone(),
-        ..Selector::default()
-    };
-    if selector.kinds.is_empty() {
-        // An empty selector means "any": a worker that can run nothing must not ask at all.
-        tracing::info!("no commands are known; this worker claims nothing");
+    // An empty selector means "any": a worker that can run nothing must not ask at all.
+    let Some(Served { kinds, queues }) = Served::of(shared.registry.kinds(), &shared.config) else {
+        tracing::warn!(
+            "nothing this worker can run is in the queues and domains it serves; it claims nothing"
+        );
         return shutdown.cancelled().await;
-    }
+    };
+    let selector = Selector { kinds, queues, ..Selector::default() };
     // Subscribe, then query, then wait: the other way round loses what happens in between.
     let mut wakes = shared.engine.store().wakes();
     let slots = Arc::new(Semaphore::new(shared.config.concurrency));

@@ -1,10 +1,10 @@
 //! A sign of life every few seconds, whatever the jobs are doing.
 
-use super::Shared;
+use super::{Shared, served::Served};
 use crate::host;
 use leasehold_queue::params::Heartbeat;
 use serde_json::json;
-use std::{collections::BTreeSet, sync::Arc};
+use std::sync::Arc;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -28,12 +28,8 @@ pub async fn run(shared: Arc<Shared>, over: CancellationToken) {
 }
 
 fn beat(shared: &Shared, hostname: &str) -> Heartbeat {
-    let kinds = shared.registry.kinds();
-    let queues: BTreeSet<String> = if shared.config.queues.is_empty() {
-        kinds.iter().map(|(domain, _)| format!("{domain}/*")).collect()
-    } else {
-        shared.config.queues.iter().map(|(domain, queue)| format!("{domain}/{queue}")).collect()
-    };
+    let served = Served::of(shared.registry.kinds(), &shared.config);
+    let (queues, kinds) = served.map(|served| (served.names(), served.kinds)).unwrap_or_default();
     let mut metadata = host::usage();
     metadata["started_at"] = json!(shared.started_at);
     metadata["concurrency"] = json!(shared.config.concurrency);
@@ -42,7 +38,7 @@ fn beat(shared: &Shared, hostname: &str) -> Heartbeat {
         worker_id: shared.worker_id.clone(),
         hostname: hostname.to_owned(),
         version: shared.config.version.clone(),
-        queues: queues.into_iter().collect(),
+        queues,
         commands: kinds.into_iter().map(|(_, job_type)| job_type).collect(),
         running_count: i32::try_from(shared.running.count()).unwrap_or(i32::MAX),
         metadata,

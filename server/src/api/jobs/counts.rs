@@ -66,6 +66,8 @@ pub struct Summary {
     ready: i64,
     /// Queued and waiting for a time.
     scheduled: i64,
+    /// `scheduled` is the least there are: more wait for a time, and stand among `ready`.
+    scheduled_capped: bool,
     running: i64,
     /// Since when the job that has been ready longest could have run.
     #[schema(value_type = Option<Moment>)]
@@ -102,6 +104,7 @@ impl Summary {
             },
             ready: sum(|k| k.queued),
             scheduled: sum(|k| k.scheduled),
+            scheduled_capped: kinds.iter().any(|kind| kind.scheduled_capped),
             running: sum(|k| k.processing),
             oldest_queued_at: oldest,
             oldest_queued_age_seconds: oldest.map(|at| now.seconds_since(at).max(0.0)),
@@ -126,6 +129,8 @@ pub struct KindStats {
     queued: i64,
     /// Waiting for a time: scheduled, or a retry.
     scheduled: i64,
+    /// `scheduled` is the least there are: more wait for a time, and stand among `queued`.
+    scheduled_capped: bool,
     processing: i64,
     quarantined: i64,
     completed: i64,
@@ -144,6 +149,7 @@ impl From<KindCounts> for KindStats {
             job_type: kind.job_type,
             queued: kind.queued,
             scheduled: kind.scheduled,
+            scheduled_capped: kind.scheduled_capped,
             processing: kind.processing,
             quarantined: kind.quarantined,
             completed: kind.completed,

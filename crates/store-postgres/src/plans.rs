@@ -1,0 +1,195 @@
+//! Every statement is held to its plan: no page and no verb reads a whole table of jobs or of what belongs to them,
+//! except for the few that are meant to.
+//!
+//! The checked statements are all known by their metadata (`.sqlx`); those that are put together from a filter are put
+//! together here as the pages do it. A plan is asked for with sequential scans made dear, over some thousand rows:
+//! where one is left, no index can help.
+
+use crate::{
+    Options, PostgresStore,
+    browse::push_page,
+    filter::{Search, Selection},
+    list::push_rows,
+};
+use leasehold_queue::{
+    Clock, Store,
+    conformance::{Bench, NOW},
+    transition::Ending,
+};
+use leasehold_types::{
+    JobFilter, JobStatus, TenantId,
+    browse::{Browse, SortBy, SortOrder, Sorting},
+};
+use serde_json::Value;
+use sqlx::{
+    AssertSqlSafe, ConnectOptions, Connection, Executor, PgConnection, QueryBuilder,
+    postgres::PgConnectOptions,
+};
+use std::path::Path;
+use uuid::Uuid;
+
+const LARGE: [&str; 6] = ["jobs", "job_events", "job_logs", "job_attempts", "audit_log", "job_attachments"];
+
+/// Part of a statement, and why it may read a whole table.
+const SWEEPS: [(&str, &str); 1] = [("nothing yet", "")];
+
+/// Running jobs are few, and this index has no others.
+const FEW: &str = "jobs_processing";
+
+/// A database with some thousand jobs of two tenants, some of them ended.
+async fn filled() -> PgConnection {
+    let server = std::env::var("POSTGRES_TEST_DSN")
+        .expect("POSTGRES_TEST_DSN names no Postgres: run through `cargo xtask pg -- …`");
+    let name = format!("plans_{}", Uuid::new_v4().simple());
+    let mut admin = PgConnection::connect(&server).await.unwrap();
+    admin.execute(AssertSqlSafe(format!("CREATE DATABASE {name}"))).await.unwrap();
+    let options: PgConnectOptions = server.parse().unwrap();
+    let url = options.database(&name).to_url_lossy();
+    let options = Options { max_connections: 4, lease_connections: 2, ..Options::default() };
+    let clock = Clock::frozen(NOW);
+    let store = PostgresStore::connect(url.as_str(), clock.clone(), options).await.unwrap();
+    store.migrate().await.unwrap();
+    let bench = Bench::new(store, clock).await;
+    for tenant in [bench.a, bench.b] {
+        bench.create_many(tenant, 2_000).await;
+    }
+    for job in bench.claim(300).await {
+        bench.finish(&job.lease, Ending::Completed).await;
+    }
+    let mut connection = PgConnection::connect(url.as_str()).await.unwrap();
+    connection
+        .execute("ANALYZE; SET enable_seqscan = off; SET plan_cache_mode = force_generic_plan")
+        .await
+        .unwrap();
+    connection
+}
+
+/// The plan for whatever values may come.
+async fn plan(connection: &mut PgConnection, statement: &str, parameters: &[String]) -> Value {
+    let types = if parameters.is_empty() { String::new() } else { format!("({})", parameters.join(", ")) };
+    connection.execute("DEALLOCATE ALL").await.unwrap();
+    connection
+        .execute(AssertSqlSafe(format!("PREPARE held{types} AS {statement}")))
+        .await
+        .unwrap_or_else(|error| panic!("{error}: {statement}"));
+    let values = vec!["NULL"; count_of(statement)].join(", ");
+    let values = if values.is_empty() { values } else { format!("({values})") };
+    sqlx::query_scalar(AssertSqlSafe(format!("EXPLAIN (FORMAT JSON, COSTS OFF) EXECUTE held{values}")))
+        .fetch_one(connection)
+        .await
+        .unwrap_or_else(|error| panic!("{error}: {statement}"))
+}
+
+fn count_of(statement: &str) -> usize {
+    let numbers = statement.split('$').skip(1).filter_map(|rest| {
+        let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+        digits.parse::<usize>().ok()
+    });
+    numbers.max().unwrap_or(0)
+}
+
+/// Steps that look at all rows of a large table, or at all rows a tenant has in it.
+fn wide(plan: &Value, found: &mut Vec<String>) {
+    match plan {
+        Value::Array(steps) => steps.iter().for_each(|step| wide(step, found)),
+        Value::Object(step) => {
+            let text = |name: &str| step.get(name).and_then(Value::as_str).unwrap_or_default();
+            let (kind, condition) = (text("Node Type"), text("Index Cond"));
+            let table = text("Relation Name");
+            // Of a bitmap the index is named below, without its table.
+            let is_large = LARGE.contains(&table)
+                || (kind == "Bitmap Index Scan" && LARGE.iter().any(|t| text("Index Name").starts_with(t)));
+            let is_index = kind.contains("Index") && text("Index Name") != FEW;
+            let only_tenant = condition.starts_with("(tenant_id = ") && !condition.contains(" AND ");
+            if is_large && (kind == "Seq Scan" || (is_index && (condition.is_empty() || only_tenant))) {
+                found.push(format!("{kind} {table} {} {condition}", text("Index Name")));
+            }
+            step.values().for_each(|inner| wide(inner, found));
+        }
+        _ => {}
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_checked_statement_reads_a_whole_table() {
+    let mut connection = filled().await;
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(".sqlx");
+    let (mut statements, mut used, mut wrong) = (0, [false; SWEEPS.len()], Vec::new());
+    for file in std::fs::read_dir(folder).unwrap() {
+        let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
+        let checked: Value = serde_json::from_str(&text).unwrap();
+        let statement = checked["query"].as_str().unwrap();
+        let statement = statement.split_whitespace().collect::<Vec<_>>().join(" ");
+        statements += 1;
+        if !["SELECT", "INSERT", "UPDATE", "DELETE", "WITH", "("]
+            .iter()
+            .any(|verb| statement.starts_with(verb))
+        {
+            continue;
+        }
+        let parameters = checked["describe"]["parameters"]["Left"].as_array().unwrap();
+        let parameters: Vec<String> = parameters.iter().map(|name| type_of(name.as_str().unwrap())).collect();
+        let mut found = Vec::new();
+        wide(&plan(&mut connection, &statement, &parameters).await, &mut found);
+        match SWEEPS.iter().position(|(part, _)| statement.contains(part)) {
+            Some(sweep) if !found.is_empty() => used[sweep] = true,
+            _ => wrong.extend(found.into_iter().map(|step| format!("{step} in {statement}"))),
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(statements > 200, "{statements}");
+    for (used, (part, _)) in used.into_iter().zip(SWEEPS) {
+        assert!(used, "no statement needs this exception any more: {part}");
+    }
+}
+
+/// `TextArray` is `text[]`.
+fn type_of(name: &str) -> String {
+    match name.strip_suffix("Array") {
+        Some(inner) => format!("{}[]", inner.to_lowercase()),
+        None => name.to_lowercase(),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_list_reads_all_jobs_of_its_tenant() {
+    let mut connection = filled().await;
+    let (tenant, search) = (Some(TenantId(Uuid::nil())), Search::text("words"));
+    let text = |text: &str| Some(text.to_owned());
+    let filters = [
+        JobFilter::default(),
+        JobFilter { statuses: vec![JobStatus::Failed, JobStatus::DeadLetter], ..JobFilter::default() },
+        JobFilter { domain: text("d"), queue: text("q"), job_type: text("t"), ..JobFilter::default() },
+    ];
+    for filter in &filters {
+        let selection = Selection::new(tenant, filter, &search).below(Some(9));
+        let mut query = QueryBuilder::new("");
+        push_rows(&mut query, &selection, 50);
+        let mut statements = vec![query.sql().as_str().to_owned()];
+        for by in [SortBy::CreatedAt, SortBy::Status] {
+            let page = Browse { sorting: Sorting { by, order: SortOrder::Descending }, ..Browse::default() };
+            let mut query = QueryBuilder::new("");
+            push_page(&mut query, &selection, page);
+            statements.push(query.sql().as_str().to_owned());
+        }
+        for statement in statements {
+            let mut found = Vec::new();
+            wide(&plan(&mut connection, &statement, &[]).await, &mut found);
+            assert!(found.is_empty(), "{found:?} in {statement}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_statement_without_an_index_is_noticed() {
+    let mut connection = filled().await;
+    for statement in [
+        "SELECT number FROM jobs WHERE trace_id = $1",
+        "SELECT 1 FROM job_logs WHERE line = $1",
+        "SELECT a.attempt FROM job_attempts a WHERE a.worker_id = $1",
+    ] {
+        let mut found = Vec::new();
+        wide(&plan(&mut connection, statement, &[]).await, &mut found);
+        assert!(!found.is_empty(), "{statement}");
+    }
+}
