@@ -23,7 +23,11 @@ use axum::{
     response::{IntoResponse, Response},
     routing::{any, get},
 };
-use leasehold_app::{pages::App, shell::shell, ssr::Door};
+use leasehold_app::{
+    pages::App,
+    shell::shell,
+    ssr::{Door, SecureCookies},
+};
 use leasehold_queue::Engine;
 use leasehold_types::Problem;
 use leptos::{config::LeptosOptions, context::provide_context};
@@ -51,6 +55,7 @@ pub const FIXED: &[&str] = &[
 pub struct Serving {
     pub engine: Arc<Engine>,
     pub trust_forwarded: bool,
+    pub public_url: Option<url::Url>,
     /// Cancelled when the server is about to end: not ready any more, and live streams end.
     pub ending: CancellationToken,
     pub report: Arc<Report>,
@@ -119,7 +124,7 @@ impl Site {
         Self { on_this_machine: with_cookie(false), elsewhere: with_cookie(true) }
     }
 
-    async fn answer(self, request: Request) -> Response {
+    async fn answer(self, mut request: Request) -> Response {
         let path = request.uri().path();
         if let Some(file) = assets::respond(request.method(), path, request.headers()) {
             return file;
@@ -129,6 +134,7 @@ impl Site {
         }
         let local = door_checks::is_loopback(request.uri(), request.headers());
         let site = if local { self.on_this_machine } else { self.elsewhere };
+        request.extensions_mut().insert(SecureCookies(!local));
         site.oneshot(request).await.into_response()
     }
 }
@@ -149,7 +155,9 @@ fn is_worth_compressing(status: StatusCode, _: Version, headers: &HeaderMap, _: 
 
 fn pages(serving: &Serving, live: Live) -> Router {
     let engine = serving.engine.clone();
-    let door = Door { engine: engine.clone(), gate: Arc::new(PasswordGate::new(engine.clone())) };
+    let public_url = serving.public_url.as_ref().map(|url| url.as_str().trim_end_matches('/').into());
+    let door =
+        Door { engine: engine.clone(), gate: Arc::new(PasswordGate::new(engine.clone())), public_url };
     let lend = move || provide_context(door.clone());
     let options = LeptosOptions::builder().output_name("leasehold").site_root("target/site").build();
     let document = {

@@ -6,13 +6,13 @@ use crate::{
         form::{Field, TextField},
         icon::{self, Brand, Icon},
         notice::FlashMessage,
+        title::PageTitle,
     },
     islands::theme::ThemeSwitch,
     ssr::{self, Flash},
 };
 use leasehold_types::Problem;
 use leptos::prelude::*;
-use leptos_meta::Title;
 
 #[component]
 pub fn LoginPage() -> impl IntoView {
@@ -26,7 +26,7 @@ pub fn LoginPage() -> impl IntoView {
         move |(has_users, flash)| {
             let content = if has_users { sign_in(flash, next).into_any() } else { first_run().into_any() };
             view! {
-                <Title text="Sign in · Leasehold" />
+                <PageTitle text="Sign in · Leasehold" />
                 <main class="lone" id="content">
                     <Brand />
                     {content}

@@ -6,12 +6,12 @@ use crate::{
         form::{Field, TextField},
         icon::{self, Brand, Icon},
         notice::FlashMessage,
+        title::PageTitle,
     },
     ssr::{self, Flash},
 };
 use leasehold_types::{Problem, ProblemCode};
 use leptos::prelude::*;
-use leptos_meta::Title;
 
 #[component]
 pub fn SetupPage() -> impl IntoView {
@@ -33,7 +33,7 @@ pub fn SetupPage() -> impl IntoView {
                 Err(problem) => expired(&problem).into_any(),
             };
             view! {
-                <Title text="Set up · Leasehold" />
+                <PageTitle text="Set up · Leasehold" />
                 <main class="lone" id="content">
                     <Brand />
                     {content}

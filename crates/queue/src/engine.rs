@@ -14,6 +14,7 @@ mod limits;
 mod people;
 mod remote;
 mod scheduler;
+mod sign_ins;
 mod sweeps;
 mod trigger_checks;
 mod trigger_draft;
@@ -29,6 +30,7 @@ use crate::{
     hub::Hub,
     params::{CancelAnswer, QueueControl},
     quota::Quotas,
+    refusals::Refusals,
     scope::{Permission, Scope},
     secrets::SecretPolicy,
     signing::Signer,
@@ -51,6 +53,7 @@ use std::{
     sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
+pub use sign_ins::{Knock, TriedFrom};
 pub use sweeps::Swept;
 pub use trigger_draft::TriggerDraft;
 
@@ -127,6 +130,7 @@ pub struct Engine {
     gate: ClaimGate,
     claimed: std::sync::atomic::AtomicU64,
     signer: tokio::sync::OnceCell<Signer>,
+    refusals: Mutex<Refusals>,
 }
 
 impl Engine {
@@ -135,7 +139,8 @@ impl Engine {
         let (hub, gate, definitions) = (Hub::default(), ClaimGate::default(), Mutex::new(None));
         let tenant_limits = limits::Remembered::default();
         let (signer, claimed) = (tokio::sync::OnceCell::new(), Default::default());
-        Self { store, clock, config, hub, definitions, tenant_limits, quotas, gate, claimed, signer }
+        let refusals = Mutex::default();
+        Self { store, clock, config, hub, definitions, tenant_limits, quotas, gate, claimed, signer, refusals }
     }
 
     /// For workers, sessions and sweeps, which speak the store's verbs themselves.

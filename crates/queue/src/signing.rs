@@ -55,10 +55,24 @@ impl Signer {
         Ok(())
     }
 
-    fn mac(&self, id: AttachmentId, expires: i64) -> Hmac<Sha256> {
+    /// The signature of a statement, in hex. What is signed must begin with a word for its use.
+    pub fn sign(&self, statement: &str) -> String {
+        hex(&self.mac_of(statement).finalize().into_bytes())
+    }
+
+    /// Compared in constant time.
+    pub fn verify(&self, statement: &str, signature: &str) -> bool {
+        unhex(signature).is_some_and(|signature| self.mac_of(statement).verify_slice(&signature).is_ok())
+    }
+
+    fn mac_of(&self, statement: &str) -> Hmac<Sha256> {
         let mut mac = self.key.clone();
-        mac.update(format!("attachment {id} until {expires}").as_bytes());
+        mac.update(statement.as_bytes());
         mac
+    }
+
+    fn mac(&self, id: AttachmentId, expires: i64) -> Hmac<Sha256> {
+        self.mac_of(&format!("attachment {id} until {expires}"))
     }
 }
 

@@ -49,6 +49,7 @@ mod settle;
 mod steer;
 mod steered;
 mod store;
+mod throttle;
 mod triggers;
 mod units;
 mod upkeep;

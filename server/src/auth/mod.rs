@@ -9,6 +9,5 @@ mod once;
 pub mod password;
 pub mod session_store;
 pub mod setup;
-mod throttle;
 
 pub use gate::PasswordGate;

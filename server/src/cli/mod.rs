@@ -15,6 +15,7 @@ mod routes;
 mod running;
 mod serve;
 mod streams;
+mod tenant;
 mod worker;
 
 use crate::{config, config::Config, problem};
@@ -52,7 +53,7 @@ enum Command {
     Migrate,
     /// Tenants.
     #[command(subcommand)]
-    Tenant(people::Tenant),
+    Tenant(tenant::Tenant),
     /// People who may sign in.
     #[command(subcommand)]
     User(people::User),

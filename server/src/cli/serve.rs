@@ -63,6 +63,7 @@ impl Serve {
         let serving = Serving {
             engine: engine.clone(),
             trust_forwarded: config.trust_forwarded,
+            public_url: config.public_url.clone(),
             ending: ending.clone(),
             report: config.report.clone(),
             metrics: metrics.clone(),

@@ -3,6 +3,7 @@
 
 mod contradictions;
 mod metrics;
+mod public_url;
 mod report;
 mod settings;
 mod sources;
@@ -40,6 +41,7 @@ pub struct Config {
     pub shutdown_wait: Duration,
     pub setup_ttl: Duration,
     pub trust_forwarded: bool,
+    pub public_url: Option<url::Url>,
     pub log_json: bool,
     pub metrics: MetricsConfig,
     pub streams: StreamLimits,
@@ -122,6 +124,7 @@ impl Config {
             shutdown_wait: sources.seconds("JOBS_SHUTDOWN_WAIT_FOR_LEASES_SEC", 0)?,
             setup_ttl: sources.seconds("JOBS_SETUP_TTL_SECONDS", 86_400)?,
             trust_forwarded: sources.switch("JOBS_TRUST_FORWARDED", false)?,
+            public_url: public_url::public_url(sources)?,
             log_json: sources.switch("JOBS_LOG_JSON", false)?,
             metrics: metrics::metrics(sources)?,
             streams: StreamLimits {

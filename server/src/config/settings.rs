@@ -64,6 +64,10 @@ pub const SETTINGS: &[(&str, &str)] = &[
     ("JOBS_SSE_MAX_STREAMS_PER_TENANT", "of those, in one tenant, and by one key; 1000"),
     ("JOBS_SSE_MAX_STREAMS_PER_SESSION", "of those, by one signed-in browser; 20"),
     ("JOBS_TRUST_FORWARDED", "take the client's address from X-Forwarded-For, behind a proxy; false"),
+    (
+        "JOBS_PUBLIC_URL",
+        "the address people open, for links in invitations and on the command line; none",
+    ),
     ("JOBS_LOG_JSON", "log in JSON; false"),
     ("JOBS_ENABLE_METRICS", "serve /metrics, and count events for it; true"),
     (
@@ -141,7 +145,7 @@ mod tests {
         let rules = "\nAllow-lists unite: a queue or type on either list is allowed. Types are held against a list only where \
             there is one.\nOf quotas the most specific one decides (domain and user, user, domain, all), even when it is the \
             larger, and it counts the\njobs of whom it was said for; 0 lifts the limit there. Jobs without an owner have no \
-            user. A tenant's own limits\n(`leasehold tenant limit`) stand beside the quotas: both must have room.\n";
+            user;\nan owner is whatever a caller says, so it is counted within each tenant. A tenant's own limits\n(`leasehold tenant limit`) stand beside the quotas: both must have room.\n";
         let rows = SETTINGS.iter().map(row).collect::<String>();
         [head, &rows, narrower, &FAMILIES.iter().map(members).collect::<String>(), rules].concat()
     }

@@ -44,7 +44,7 @@ fn who_is_invited_chooses_a_password_and_comes_in(house: House) {
     let link = invite(&server, &ada, "viewer");
     assert!(!may_sign_in(&server, EVE, "!") && !may_sign_in(&server, EVE, ""), "no password yet");
     assert!(page(&server, &link, "").body.contains(EVE));
-    for weak in ["short", "          ", "aaaaaaaaaaaaaaa"] {
+    for weak in ["short", "          ", "aaaaaaaaaaaaaaa", "1234567890", "eve eve eve eve", "AcmeAcmeAcme"] {
         let refused = choose(&server, &link, weak);
         assert!(refused.header("location").unwrap().starts_with("/invite?"), "{weak}");
     }

@@ -52,7 +52,7 @@ impl Engine {
         found.ok_or_else(|| Problem::not_found("This file"))
     }
 
-    async fn signer(&self) -> Result<&Signer, Problem> {
+    pub(super) async fn signer(&self) -> Result<&Signer, Problem> {
         let read = async || -> Result<Signer, Problem> {
             Ok(Signer::new(&self.store.ensure_setting(SECRET, &fresh_secret()?).await?))
         };

@@ -168,7 +168,7 @@ async fn another_tenants_deck_does_not_exist() {
     let converted = house.enqueue("decks.convert", json!({"markdown": "# Ours"})).await;
     assert_completed(&house.finished(converted).await);
     let file = files(&house, converted).await.remove(0);
-    let strangers = house.engine.create_tenant(&house.scope, "Birch", None).await.unwrap().id;
+    let strangers = house.engine.create_tenant(&house.scope, "Birch", None, None).await.unwrap().id;
     for payload in [json!({"source_job": converted}), json!({"attachment": file.id})] {
         let request = EnqueueRequest::new("decks.export", payload, Asked::Manual);
         let number = house.engine.enqueue(&house.scope, strangers, request).await.unwrap().job.number;
