@@ -8,10 +8,10 @@ use axum::{
     extract::ConnectInfo,
     http::{Extensions, HeaderMap, StatusCode, request::Parts},
 };
-use leasehold_queue::{Actor, Engine, Permission, Reach, Scope, engine::KeyRequest};
+use leasehold_queue::{Actor, Engine, Permission, Reach, Scope, engine::KeyRequest, triggers::schedule};
 use leasehold_types::{
-    JobRef, JobStatus, Problem, ProblemCode, Role, TenantId, UserId,
-    people::LinkOwner,
+    JobRef, JobStatus, Problem, ProblemCode, Role, TenantId, Timestamp, UserId,
+    people::{AccountMade, LinkOwner},
     view::{ApiKey, Diagnosis, JobDetail, LinkedAttachment, Membership, Tenant, User},
 };
 use leptos::prelude::*;
@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use std::{
     collections::BTreeMap,
     net::{IpAddr, SocketAddr},
-    sync::Arc,
+    sync::{Arc, OnceLock},
 };
 use tower_sessions::{Session, session::Id};
 
@@ -29,20 +29,22 @@ use tower_sessions::{Session, session::Id};
 pub struct Door {
     pub engine: Arc<Engine>,
     pub gate: Arc<dyn Gate>,
+    /// `JOBS_PUBLIC_URL` without a slash at its end: the address people open.
+    pub public_url: Option<Arc<str>>,
 }
 
 /// Passwords and the setup link; the server implements it (hashing is not the dashboard's business).
 #[async_trait::async_trait]
 pub trait Gate: Send + Sync + 'static {
     /// The user, or `WRONG_CREDENTIALS` / `TOO_MANY_ATTEMPTS`; never a hint which of the two was wrong.
-    async fn sign_in(&self, email: &str, password: &str, from: Option<IpAddr>) -> Result<User, Problem>;
+    async fn sign_in(&self, attempt: SignInAttempt<'_>) -> Result<User, Problem>;
     /// Checks the link before its page is shown: `SETUP_LINK_INVALID` when used, expired or unknown.
     async fn check_setup_token(&self, token: &str) -> Result<(), Problem>;
     /// Makes the first super-admin and the first tenant; fields: email, name, password, tenant_name.
     async fn set_up(&self, form: SetupForm) -> Result<(User, Option<Tenant>), Problem>;
     /// The key, and what to show of it this once.
     async fn make_key(&self, scope: &Scope, request: KeyRequest) -> Result<(ApiKey, String), Problem>;
-    /// Somebody becomes a member; who has no password yet needs the link.
+    /// Somebody is asked into a tenant; they join by the link.
     async fn invite(
         &self,
         scope: &Scope,
@@ -67,11 +69,23 @@ pub trait Gate: Send + Sync + 'static {
     fn unseal(&self, key: &str, sealed: &str) -> Option<String>;
 }
 
-/// Somebody who may come in, and the path they choose a password at, if they have to.
+/// What somebody types to sign in, and from where.
+#[derive(Clone, Copy)]
+pub struct SignInAttempt<'a> {
+    pub email: &'a str,
+    pub password: &'a str,
+    pub address: Option<IpAddr>,
+    /// What the browser keeps from an earlier sign-in.
+    pub device: Option<&'a str>,
+}
+
+/// Somebody a link was made for, and its path.
 #[derive(Clone, Debug)]
 pub struct Invited {
     pub user: User,
-    pub link: Option<String>,
+    pub path: String,
+    /// They had an account before.
+    pub account: Option<AccountMade>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -108,6 +122,10 @@ pub struct CurrentUser(pub Option<User>);
 /// In the extensions of a request that came by plain http under this name: the browser will not keep a session.
 #[derive(Clone, PartialEq, Debug)]
 pub struct CookieTrouble(pub String);
+
+/// In every request's extensions: whether its cookies are `Secure`.
+#[derive(Clone, Copy, Debug)]
+pub struct SecureCookies(pub bool);
 
 /// The session's key for the signed-in user.
 pub const SESSION_USER: &str = "user_id";
@@ -153,7 +171,21 @@ pub async fn enter(slug: &str) -> Result<Visit, Problem> {
     let user = signed_in()?;
     let mut visit = admit(&door().engine, user, slug).await?;
     visit.scope = visit.scope.coming_from(origin()).in_request(request_id());
+    if let Some(TenantZone(zone)) = use_context() {
+        zone.get_or_init(|| visit.tenant.timezone.clone());
+    }
     Ok(visit)
+}
+
+/// The time zone of the tenant a page is of; none on other pages. It is known once the page has been entered.
+#[derive(Clone, Default, Debug)]
+pub struct TenantZone(Arc<OnceLock<String>>);
+
+/// This moment on the tenant's clock, unless that shows UTC anyway.
+pub fn on_the_tenants_clock(at: Timestamp) -> Option<String> {
+    let TenantZone(zone) = use_context()?;
+    let zone = zone.get().filter(|zone| *zone != "UTC")?;
+    schedule::on_the_clock(at, zone)
 }
 
 /// The id under which the log has this request.

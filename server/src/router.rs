@@ -27,7 +27,11 @@ use axum::{
     response::{IntoResponse, Response},
     routing::{any, get},
 };
-use leasehold_app::{pages::App, shell::shell, ssr::Door};
+use leasehold_app::{
+    pages::App,
+    shell::shell,
+    ssr::{Door, SecureCookies},
+};
 use leasehold_queue::Engine;
 use leasehold_types::Problem;
 use leptos::{config::LeptosOptions, context::provide_context};
@@ -151,7 +155,7 @@ impl Site {
         Self { with_plain_cookie: with_cookie(false), with_secure_cookie: with_cookie(true) }
     }
 
-    async fn answer(self, request: Request) -> Response {
+    async fn answer(self, mut request: Request) -> Response {
         let path = request.uri().path();
         if let Some(file) = assets::respond(request.method(), path, request.headers()) {
             return file;
@@ -161,6 +165,7 @@ impl Site {
         }
         let plain = request.extensions().get::<Reached>().is_some_and(|reached| reached.plain_cookie);
         let site = if plain { self.with_plain_cookie } else { self.with_secure_cookie };
+        request.extensions_mut().insert(SecureCookies(!plain));
         site.oneshot(request).await.into_response()
     }
 }
@@ -181,7 +186,8 @@ fn is_worth_compressing(status: StatusCode, _: Version, headers: &HeaderMap, _: 
 
 fn pages(serving: &Serving, live: Live) -> Router {
     let engine = serving.engine.clone();
-    let door = Door { engine: engine.clone(), gate: Arc::new(PasswordGate::new(engine.clone())) };
+    let public_url = serving.public_url.as_ref().map(|url| url.as_str().trim_end_matches('/').into());
+    let door = Door { engine: engine.clone(), gate: Arc::new(PasswordGate::new(engine.clone())), public_url };
     let lend = move || provide_context(door.clone());
     let options = LeptosOptions::builder().output_name("leasehold").site_root("target/site").build();
     let document = {

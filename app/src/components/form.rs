@@ -77,6 +77,9 @@ pub fn TextField(
     #[prop(optional)] autocomplete: Option<&'static str>,
     #[prop(optional)] autofocus: bool,
     #[prop(optional)] min_length: Option<u32>,
+    /// The id of a `<datalist>` with suggestions.
+    #[prop(optional, into)]
+    list: Option<String>,
 ) -> impl IntoView {
     let (id, required) = (field.id.clone(), field.required);
     let (described_by, invalid) = (field.described_by(), field.invalid());
@@ -92,6 +95,7 @@ pub fn TextField(
                 autocomplete=autocomplete
                 autofocus=autofocus
                 minlength=min_length
+                list=list
                 aria-describedby=described_by
                 aria-invalid=invalid
             />

@@ -3,6 +3,7 @@
 use super::{
     icon::{self, Brand, Icon},
     notice::FlashMessage,
+    title::PageTitle,
 };
 use crate::{
     islands::{clock::Clock, live_dot::LiveDot, theme::ThemeSwitch},
@@ -13,7 +14,6 @@ use leasehold_types::{
     view::{Tenant, User},
 };
 use leptos::prelude::*;
-use leptos_meta::Title;
 use serde::{Deserialize, Serialize};
 
 /// More tenants than this are chosen on their own page.
@@ -94,7 +94,7 @@ pub fn Layout(
     let flash = frame.flash.clone();
     let now = frame.now;
     view! {
-        <Title text=format!("{title} · {place}") />
+        <PageTitle text=format!("{title} · {place}") />
         <a class="skip" href="#content">"Skip to content"</a>
         <div class="shell">
             <aside class="sidebar">

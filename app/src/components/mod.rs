@@ -21,3 +21,4 @@ pub mod progress;
 pub mod spark;
 #[cfg(feature = "ssr")]
 pub mod time;
+pub mod title;

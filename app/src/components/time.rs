@@ -5,11 +5,21 @@ use super::format;
 use leasehold_types::Timestamp;
 use leptos::prelude::*;
 
+/// The whole moment, with its zone: the tenant's own, where the page is a tenant's, and UTC.
+fn whole(at: Timestamp) -> String {
+    let utc = format::utc(at);
+    #[cfg(feature = "ssr")]
+    if let Some(local) = crate::ssr::on_the_tenants_clock(at) {
+        return format!("{local} ({utc})");
+    }
+    utc
+}
+
 /// `3 min ago`, the full moment on hover.
 #[component]
 pub fn Ago(at: Timestamp, now: Timestamp) -> impl IntoView {
     view! {
-        <time datetime=format::iso(at) title=format::utc(at) data-tick="ago">
+        <time datetime=format::iso(at) title=whole(at) data-tick="ago">
             {format::relative(at, now)}
         </time>
     }
@@ -19,7 +29,7 @@ pub fn Ago(at: Timestamp, now: Timestamp) -> impl IntoView {
 #[component]
 pub fn At(at: Timestamp) -> impl IntoView {
     view! {
-        <time datetime=format::iso(at) title=format::utc(at) data-tick="clock">
+        <time datetime=format::iso(at) title=whole(at) data-tick="clock">
             {format::wall_clock(at, 0)}
         </time>
     }

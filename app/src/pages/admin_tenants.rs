@@ -6,7 +6,7 @@ use crate::{
         form::{Field, TextField},
         layout::{Frame, Here, Layout, PageHead},
     },
-    people::lists::{Keys, NewKey, ShownOnce, waiting_secret},
+    people::lists::{Keys, NewKey, ShownOnce, ZoneField, waiting_secret},
     ssr::{self, Flash},
 };
 use leasehold_types::{Problem, view::Tenant};
@@ -70,6 +70,7 @@ fn new_tenant(flash: &Flash) -> impl IntoView + use<> {
         <form class="form inline-form" method="post" action="/do/add_tenant">
             <TextField field=field("name", "Name") name="name" value=flash.value("name") />
             <TextField field=field("slug", "URL slug").optional() name="slug" value=flash.value("slug") />
+            <ZoneField field=field("timezone", "Time zone").optional().hint("UTC if left out") value=flash.value("timezone") />
             <button class="button button-primary" type="submit">"Create tenant"</button>
         </form>
     }
@@ -97,7 +98,7 @@ fn tenant_row(tenant: Tenant) -> impl IntoView {
         <li class="row person">
             <div class="row-main">
                 <a class="row-title" href=format!("/t/{}/settings", tenant.slug)>{tenant.name.clone()}</a>
-                <span class="muted row-note">{tenant.slug.clone()} " · " {said}</span>
+                <span class="muted row-note">{tenant.slug.clone()} " · " {tenant.timezone.clone()} " · " {said}</span>
             </div>
             <span></span>
             <div class="person-actions">

@@ -43,7 +43,7 @@ pub fn UsersPage() -> impl IntoView {
 }
 
 fn row(account: Account, me: UserId, now: Timestamp) -> impl IntoView {
-    let Account { user, invited, disabled_at, tenants } = account;
+    let Account { user, invited, disabled_at, tenants, made_by } = account;
     let disabled = disabled_at.is_some();
     let state = match (disabled, invited) {
         (true, _) => Some(view! { <Badge tone=Tone::Cancelled label="disabled" /> }),
@@ -61,7 +61,8 @@ fn row(account: Account, me: UserId, now: Timestamp) -> impl IntoView {
             <div class="row-main">
                 <span class="row-title">{user.name}</span>
                 <span class="muted row-note breakable">
-                    {user.email} " · " {places} " · since " <Ago at=user.created_at now />
+                    {user.email} " · " {places} " · made " <Ago at=user.created_at now />
+                    {made_by.map(|by| format!(" by {by}"))}
                 </span>
             </div>
             <span class="person-role">{role} " " {state}</span>

@@ -6,6 +6,8 @@ use crate::{
         form::{Field, TextField},
         icon::{self, Brand, Icon},
         notice::FlashMessage,
+        time::Ago,
+        title::PageTitle,
     },
     jobs::query::encode,
     ssr::{self, Flash},
@@ -16,7 +18,6 @@ use leasehold_types::{
     view::User,
 };
 use leptos::prelude::*;
-use leptos_meta::Title;
 
 #[component]
 pub fn InvitePage() -> impl IntoView {
@@ -34,12 +35,16 @@ pub fn InvitePage() -> impl IntoView {
         },
         move |(owner, flash)| {
             let content = match owner {
-                Ok(LinkOwner { user, joins: Some(joining), .. }) => join(token, &user, &joining).into_any(),
-                Ok(LinkOwner { user, invited, .. }) => form(flash, token, user, invited).into_any(),
+                Ok(LinkOwner { user, joins: Some(joining), invited: false, made_by }) => {
+                    join(token, &user, &joining, made_by.as_deref()).into_any()
+                }
+                Ok(LinkOwner { user, invited, joins, .. }) => {
+                    form(flash, token, user, invited, joins).into_any()
+                }
                 Err(problem) => over(&problem).into_any(),
             };
             view! {
-                <Title text="Welcome · Leasehold" />
+                <PageTitle text="Welcome · Leasehold" />
                 <main class="lone" id="content">
                     <Brand />
                     {content}
@@ -50,9 +55,14 @@ pub fn InvitePage() -> impl IntoView {
     )
 }
 
-fn form(flash: Flash, token: String, user: User, invited: bool) -> impl IntoView {
+fn form(flash: Flash, token: String, user: User, invited: bool, joins: Option<Joining>) -> impl IntoView {
     let field = |name: &str, label: &str| Field::new(name, label).error(flash.error(name));
-    let title = if invited { "Welcome to Leasehold" } else { "Choose a new password" };
+    let title = match (&joins, invited) {
+        (Some(joining), _) => format!("Join {}", joining.tenant_name),
+        (None, true) => "Welcome to Leasehold".to_owned(),
+        (None, false) => "Choose a new password".to_owned(),
+    };
+    let may = joins.map(|joining| format!("You will be able to {}. ", may(joining.role)));
     let name = invited.then(|| {
         let typed = flash.value("name");
         view! { <TextField field=field("name", "Your name") name="name" value=typed autocomplete="name" autofocus=true /> }
@@ -60,7 +70,7 @@ fn form(flash: Flash, token: String, user: User, invited: bool) -> impl IntoView
     view! {
         <div class="card lone-card">
             <h1>{title}</h1>
-            <p class="muted breakable">{format!("You will sign in as {}.", user.email)}</p>
+            <p class="muted breakable">{may} {format!("You will sign in as {}.", user.email)}</p>
             <FlashMessage flash=flash.clone() />
             <form class="form" method="post" action="/do/choose_password">
                 <input type="hidden" name="token" value=token />
@@ -82,13 +92,15 @@ fn form(flash: Flash, token: String, user: User, invited: bool) -> impl IntoView
 }
 
 /// Only whoever knows the account's password joins: the address alone proves nothing.
-fn join(token: String, user: &User, joining: &Joining) -> impl IntoView + use<> {
+fn join(token: String, user: &User, joining: &Joining, made_by: Option<&str>) -> impl IntoView + use<> {
     let visitor = ssr::signed_in().ok();
     let role = match joining.role {
         Role::Admin => "an admin",
         Role::Viewer => "a viewer",
     };
     let email = user.email.clone();
+    let made = format!("This account was created by {}", made_by.unwrap_or("somebody"));
+    let (at, now) = (user.created_at, ssr::door().engine.now());
     let next = match visitor {
         Some(visitor) if visitor.id == user.id => view! {
             <form class="form" method="post" action="/do/join_tenant">
@@ -116,8 +128,19 @@ fn join(token: String, user: &User, joining: &Joining) -> impl IntoView + use<> 
         <div class="card lone-card">
             <h1>{format!("Join {}", joining.tenant_name)}</h1>
             <p class="breakable">{format!("{email} is invited as {role}.")}</p>
+            <p class="muted breakable">
+                {made} " " <Ago at now />
+                ". If that was not you, or for you, tell whoever invited you and do not join."
+            </p>
             {next}
         </div>
+    }
+}
+
+fn may(role: Role) -> &'static str {
+    match role {
+        Role::Admin => "do everything there",
+        Role::Viewer => "look at everything there",
     }
 }
 

@@ -6,13 +6,13 @@ use crate::{
         form::{Field, TextField},
         icon::{self, Brand, Icon},
         notice::{FlashMessage, PlainHttp},
+        title::PageTitle,
     },
     islands::theme::ThemeSwitch,
     ssr::{self, CookieTrouble, Flash},
 };
 use leasehold_types::Problem;
 use leptos::prelude::*;
-use leptos_meta::Title;
 
 #[component]
 pub fn LoginPage() -> impl IntoView {
@@ -28,7 +28,7 @@ pub fn LoginPage() -> impl IntoView {
             let content = if has_users { sign_in(flash, next).into_any() } else { first_run().into_any() };
             let trouble = trouble.map(|CookieTrouble(host)| view! { <PlainHttp host /> });
             view! {
-                <Title text="Sign in · Leasehold" />
+                <PageTitle text="Sign in · Leasehold" />
                 <main class="lone" id="content">
                     <Brand />
                     {trouble}

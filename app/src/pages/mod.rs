@@ -49,6 +49,7 @@ use workers::WorkersPage;
 #[component]
 pub fn App() -> impl IntoView {
     provide_meta_context();
+    provide_context(ssr::TenantZone::default());
     // In order, a page is complete without script; waiting for all of it lets it choose its status code.
     let whole = SsrMode::Async;
     view! {

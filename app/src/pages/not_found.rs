@@ -1,10 +1,12 @@
 //! Pages for what is not there and what went wrong: what happened, and where to go from here.
 
 use super::ssr;
-use crate::components::icon::{self, Brand, Icon};
+use crate::components::{
+    icon::{self, Brand, Icon},
+    title::PageTitle,
+};
 use leasehold_types::{Problem, ProblemCode};
 use leptos::prelude::*;
-use leptos_meta::Title;
 
 #[component]
 pub fn NotFoundPage() -> impl IntoView {
@@ -20,7 +22,7 @@ pub fn problem_page(problem: &Problem) -> AnyView {
         _ => ("/", "Go to the start page"),
     };
     view! {
-        <Title text=format!("{} · Leasehold", code.title()) />
+        <PageTitle text=format!("{} · Leasehold", code.title()) />
         <main class="lone" id="content">
             <Brand />
             <div class="card lone-card lone-message">

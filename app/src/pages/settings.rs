@@ -8,10 +8,14 @@ use crate::{
         layout::{Frame, Here, Layout, PageHead},
         time::Ago,
     },
-    people::lists::{Keys, NewKey, Secret, ShownOnce, waiting_secret},
+    people::lists::{Keys, NewKey, Secret, ShownOnce, ZoneField, waiting_secret},
     ssr::{self, Flash},
 };
-use leasehold_types::{Problem, Role, TenantLimits, Timestamp, people::Member, view::ApiKey};
+use leasehold_types::{
+    Problem, Role, TenantLimits, Timestamp,
+    people::Member,
+    view::{ApiKey, Tenant},
+};
 use leptos::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -51,6 +55,7 @@ pub fn SettingsPage() -> impl IntoView {
     page(load(param("slug"), asked("once")), |loaded| {
         let Loaded { frame, members, keys, waiting, running, secret } = loaded;
         let (slug, now, may, flash) = (frame.slug(), frame.now, frame.may_operate, frame.flash.clone());
+        let tenant = frame.tenant.clone();
         let limits = frame.tenant.as_ref().map(|t| t.limits.clone()).unwrap_or_default();
         let govern = frame.user.super_admin;
         let audit =
@@ -64,6 +69,7 @@ pub fn SettingsPage() -> impl IntoView {
                 <PageHead title="Settings">{audit}</PageHead>
                 <ShownOnce secret />
                 <div class="column">
+                    {tenant.map(|tenant| general(tenant, may, &flash))}
                     {people(members, &slug, may, &flash, now)}
                     <section class="card" aria-labelledby="keys">
                         <h2 id="keys">"API keys"</h2>
@@ -81,6 +87,38 @@ pub fn SettingsPage() -> impl IntoView {
     })
 }
 
+/// What the tenant is called, and on whose clock its schedules are read.
+fn general(tenant: Tenant, may: bool, flash: &Flash) -> impl IntoView + use<> {
+    let field = |id: &str, label: &str| Field::new(id, label).error(flash.error(id));
+    let typed = |id: &str, now: &str| {
+        Some(flash.value(id)).filter(|typed| !typed.is_empty()).unwrap_or_else(|| now.to_owned())
+    };
+    let content = if may {
+        view! {
+            <form class="form inline-form" method="post" action="/do/update_tenant">
+                <input type="hidden" name="slug" value=tenant.slug.clone() />
+                <TextField
+                    field=field("tenant_name", "Name")
+                    name="tenant_name"
+                    value=typed("tenant_name", &tenant.name)
+                />
+                <ZoneField field=field("timezone", "Time zone") value=typed("timezone", &tenant.timezone) />
+                <button class="button button-primary" type="submit">"Save"</button>
+            </form>
+        }
+        .into_any()
+    } else {
+        view! { <p>{format!("{}, in {}", tenant.name, tenant.timezone)}</p> }.into_any()
+    };
+    view! {
+        <section class="card" aria-labelledby="general">
+            <h2 id="general">"General"</h2>
+            {content}
+            <p class="hint">"New schedules are read on this time zone's clock unless they name another."</p>
+        </section>
+    }
+}
+
 fn people(
     members: Vec<Member>,
     slug: &str,
@@ -88,14 +126,15 @@ fn people(
     flash: &Flash,
     now: Timestamp,
 ) -> impl IntoView + use<> {
-    let admins = members.iter().filter(|m| m.role == Role::Admin && m.disabled_at.is_none()).count();
+    let governs = |m: &Member| m.role == Role::Admin && !m.invited && m.disabled_at.is_none();
+    let admins = members.iter().filter(|member| governs(member)).count();
     let nobody = members
         .is_empty()
         .then(|| view! { <p class="quiet">"No members yet; super-admins have access."</p> });
     let rows = members
         .into_iter()
         .map(|member| {
-            let last = member.role == Role::Admin && admins == 1 && member.disabled_at.is_none();
+            let last = admins == 1 && governs(&member);
             member_row(member, slug.to_owned(), may, last, now)
         })
         .collect_view();
@@ -111,13 +150,18 @@ fn people(
 }
 
 fn member_row(member: Member, slug: String, may: bool, last: bool, now: Timestamp) -> impl IntoView {
-    let Member { user, role, joined_at, invited, disabled_at } = member;
+    let Member { user, role, joined_at, invited, disabled_at, made_by } = member;
     let state = match (disabled_at, invited) {
         (Some(_), _) => Some(view! { <Badge tone=Tone::Cancelled label="disabled" /> }),
         (None, true) => Some(view! { <Badge tone=Tone::Scheduled label="invited" /> }),
         (None, false) => None,
     };
     let since = if invited { " · invited " } else { " · joined " };
+    // Whoever invited an address first may have chosen its account's password; the inviter can notice.
+    let made = (invited && user.created_at < joined_at).then(|| {
+        let by = made_by.unwrap_or_else(|| "somebody".into());
+        view! { {format!(" · account made by {by} ")} <Ago at=user.created_at now /> }
+    });
     let actions = may.then(|| {
         let (user_id, email) = (user.id.to_string(), user.email.clone());
         let again = invited.then(|| {
@@ -141,7 +185,7 @@ fn member_row(member: Member, slug: String, may: bool, last: bool, now: Timestam
         <li class="row person">
             <div class="row-main">
                 <span class="row-title">{user.name}</span>
-                <span class="muted row-note breakable">{user.email} {since} <Ago at=joined_at now /></span>
+                <span class="muted row-note breakable">{user.email} {since} <Ago at=joined_at now /> {made}</span>
             </div>
             <span class="person-role">
                 <code class="tag">{role.as_str()}</code>

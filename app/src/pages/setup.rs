@@ -6,12 +6,12 @@ use crate::{
         form::{Field, TextField},
         icon::{self, Brand, Icon},
         notice::{FlashMessage, PlainHttp},
+        title::PageTitle,
     },
     ssr::{self, CookieTrouble, Flash},
 };
 use leasehold_types::{Problem, ProblemCode};
 use leptos::prelude::*;
-use leptos_meta::Title;
 
 #[component]
 pub fn SetupPage() -> impl IntoView {
@@ -35,7 +35,7 @@ pub fn SetupPage() -> impl IntoView {
             };
             let trouble = trouble.map(|CookieTrouble(host)| view! { <PlainHttp host /> });
             view! {
-                <Title text="Set up · Leasehold" />
+                <PageTitle text="Set up · Leasehold" />
                 <main class="lone" id="content">
                     <Brand />
                     {trouble}

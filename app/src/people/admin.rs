@@ -12,14 +12,15 @@ const TENANTS: &str = "/admin/tenants";
 pub async fn add_tenant(
     #[server(default)] name: String,
     #[server(default)] slug: String,
+    #[server(default)] timezone: String,
 ) -> Result<(), ServerFnError> {
     let (_, scope) = ssr::governing().map_err(refuse)?;
-    let chosen = Some(slug.trim()).filter(|slug| !slug.is_empty());
-    let flash = match ssr::door().engine.create_tenant(&scope, &name, chosen).await {
+    let engine = ssr::door().engine;
+    let flash = match engine.create_tenant(&scope, &name, given(&slug), given(&timezone)).await {
         Ok(tenant) => {
             Flash::notice(format!("Tenant “{}” was created; its slug is {}.", tenant.name, tenant.slug))
         }
-        Err(problem) => Flash::problem(problem, &[("name", &name), ("slug", &slug)]),
+        Err(problem) => Flash::problem(problem, &[("name", &name), ("slug", &slug), ("timezone", &timezone)]),
     };
     flash_and_redirect(flash, TENANTS).await.map_err(refuse)
 }
@@ -47,6 +48,10 @@ pub async fn limit_tenant(
         Err(problem) => Flash::problem(problem, &[]),
     };
     flash_and_redirect(flash, TENANTS).await.map_err(refuse)
+}
+
+fn given(typed: &str) -> Option<&str> {
+    Some(typed.trim()).filter(|text| !text.is_empty())
 }
 
 /// Nothing typed is no limit.
@@ -79,9 +84,8 @@ pub async fn reset_password(user: String) -> Result<(), ServerFnError> {
     let offer = async { ssr::door().gate.password_link(&scope, parsed(&user)?).await };
     let answer = match offer.await {
         Ok(invited) => {
-            let (notice, link) =
-                (format!("A link for {} was created.", invited.user.email), invited.link.unwrap_or_default());
-            show_once(notice, LINK, &link, USERS).await
+            let notice = format!("A link for {} was created.", invited.user.email);
+            show_once(notice, LINK, &invited.path, USERS).await
         }
         Err(problem) => flash_and_redirect(Flash::problem(problem, &[]), USERS).await,
     };

@@ -13,7 +13,7 @@ pub async fn choose_password(
     let typed = name.clone().unwrap_or_default();
     let form = ChosenPassword { token: token.clone(), name, password };
     let answer = match ssr::door().gate.choose_password(form, ssr::origin()).await {
-        Ok(user) => match remember(&user).await {
+        Ok(user) => match remember(&user, "by a link").await {
             Ok(()) => flash_and_redirect(Flash::notice(format!("Welcome, {}.", user.name)), "/").await,
             Err(problem) => Err(problem),
         },

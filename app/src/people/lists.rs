@@ -10,12 +10,16 @@ use crate::{
     ssr::{self, Flash},
 };
 use axum::http::{header, request::Parts};
+use leasehold_queue::triggers::schedule::zone_names;
 use leasehold_types::{Timestamp, people::AuditEntry, view::ApiKey};
 use leptos::prelude::*;
 use serde::{Deserialize, Serialize};
 
-/// The address people reach this site under, as their browser asked for it.
+/// The address people reach this site under: what the installation says, or else what their browser asked for.
 fn site() -> String {
+    if let Some(public) = ssr::door().public_url {
+        return public.to_string();
+    }
     let parts = expect_context::<Parts>();
     let host = parts.headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or("localhost");
     let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
@@ -154,6 +158,16 @@ pub fn NewKey(
             />
             <button class="button button-primary" type="submit">"Create key"</button>
         </form>
+    }
+}
+
+/// A time zone by its name. The browser completes it, also without script.
+#[component]
+pub fn ZoneField(field: Field, value: String) -> impl IntoView {
+    let zones = zone_names().into_iter().map(|name| view! { <option value=name></option> }).collect_view();
+    view! {
+        <TextField field name="timezone" value list="timezones" autocomplete="off" />
+        <datalist id="timezones">{zones}</datalist>
     }
 }
 

@@ -1,6 +1,9 @@
 //! The forms of a tenant's members.
 
-use crate::ssr::{self, Flash, Invited, Visit, flash_and_redirect, refuse, show_once};
+use crate::{
+    components::format::relative,
+    ssr::{self, Flash, Invited, Visit, flash_and_redirect, refuse, show_once},
+};
 use leasehold_types::{Problem, Role, UserId};
 use leptos::prelude::*;
 
@@ -43,14 +46,17 @@ pub async fn renew_invitation(slug: String, user: String) -> Result<(), ServerFn
 }
 
 async fn say_invited(visit: &Visit, invited: Invited) -> Result<(), Problem> {
-    let email = invited.user.email;
-    match invited.link {
-        Some(link) => show_once(format!("{email} was invited."), LINK, &link, &settings(visit)).await,
-        None => {
-            let flash = Flash::notice(format!("{email} has an account and now has access."));
-            flash_and_redirect(flash, &settings(visit)).await
+    let (email, now) = (&invited.user.email, ssr::door().engine.now());
+    let notice = match invited.account {
+        Some(made) => {
+            let (by, ago) = (made.by.unwrap_or_else(|| "somebody".into()), relative(made.at, now));
+            format!(
+                "{email} was invited. The account was created by {by}, {ago}: make sure that it is theirs."
+            )
         }
-    }
+        None => format!("{email} was invited."),
+    };
+    show_once(notice, LINK, &invited.path, &settings(visit)).await
 }
 
 #[server(prefix = "/do", endpoint = "change_role")]

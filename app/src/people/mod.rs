@@ -2,8 +2,10 @@
 
 pub mod account;
 mod admin;
+mod device;
 mod invitations;
 mod keys;
 pub mod lists;
 mod members;
 pub mod server_fns;
+mod tenants;

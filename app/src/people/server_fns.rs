@@ -1,10 +1,11 @@
 //! The forms of people. A wrong password is answered on the page, with what was typed (never the password).
 
+use super::device;
 use crate::{
     jobs::query::encode,
     ssr::{
-        self, Flash, SESSION_USER, SetupForm, flash_and_redirect, own_path, refuse, see_other, session,
-        session_problem,
+        self, Flash, SESSION_USER, SetupForm, SignInAttempt, flash_and_redirect, own_path, refuse, see_other,
+        session, session_problem,
     },
 };
 use axum::{extract::ConnectInfo, http::request::Parts};
@@ -20,8 +21,11 @@ pub async fn sign_in(
     #[server(default)] next: String,
 ) -> Result<(), ServerFnError> {
     let next = own_path(&next).to_owned();
-    let answer = match ssr::door().gate.sign_in(&email, &password, address()).await {
-        Ok(user) => remember(&user).await.map(|()| see_other(&next)),
+    let device = device::token();
+    let attempt =
+        SignInAttempt { email: &email, password: &password, address: address(), device: device.as_deref() };
+    let answer = match ssr::door().gate.sign_in(attempt).await {
+        Ok(user) => remember(&user, "with a password").await.map(|()| see_other(&next)),
         Err(problem) => {
             let back = format!("/login?next={}", encode(&next));
             match problem.retry_after_seconds {
@@ -39,6 +43,9 @@ pub async fn sign_in(
 
 #[server(prefix = "/do", endpoint = "sign_out")]
 pub async fn sign_out() -> Result<(), ServerFnError> {
+    if let Ok(user) = ssr::signed_in() {
+        ssr::door().engine.signed_out(&user, ssr::origin()).await.map_err(refuse)?;
+    }
     let session = session().await.map_err(refuse)?;
     session.flush().await.map_err(session_problem).map_err(refuse)?;
     see_other("/login");
@@ -76,12 +83,15 @@ pub async fn set_up(
 }
 
 async fn welcome(user: &User, home: &str) -> Result<(), Problem> {
-    remember(user).await?;
+    remember(user, "by the setup link").await?;
     flash_and_redirect(Flash::notice(format!("Welcome, {}. Leasehold is ready.", user.name)), home).await
 }
 
-/// A fresh session id at every sign-in, so that one planted before is worth nothing.
-pub(super) async fn remember(user: &User) -> Result<(), Problem> {
+/// A fresh session id at every sign-in, so that one planted before is worth nothing. `how` is for the audit log.
+pub(super) async fn remember(user: &User, how: &str) -> Result<(), Problem> {
+    let known = device::token();
+    let token = ssr::door().engine.signed_in(user, how, known.as_deref(), ssr::origin()).await?;
+    device::keep(&token);
     let session = session().await?;
     session.cycle_id().await.map_err(session_problem)?;
     if let Some(agent) = agent() {

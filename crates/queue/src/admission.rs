@@ -8,7 +8,7 @@ mod batch;
 #[cfg(test)]
 mod tests;
 
-use crate::quota::{Quota, Quotas};
+use crate::quota::{Ceiling, Quota, Quotas};
 pub use batch::{Ask, Batch, Candidate, Lane, Question};
 use leasehold_types::{DefinitionLimits, KeyMode, TenantId, TenantLimits};
 use std::{
@@ -39,10 +39,16 @@ pub enum Counter {
         domain: String,
         job_type: String,
     },
-    /// The installation's quota: of that domain, of that owner (in whatever tenant), of both, or of all jobs.
+    /// The installation's quota: of that domain, or of all jobs.
     Quota {
         domain: Option<String>,
-        owner: Option<String>,
+    },
+    /// The same for one owner in one tenant. The owner is whatever a caller says: counted over tenants, one tenant
+    /// could use up another's.
+    Owner {
+        tenant: TenantId,
+        owner: String,
+        domain: Option<String>,
     },
     Key {
         tenant: TenantId,
@@ -93,15 +99,19 @@ impl Limits {
         limits.max_active_per_key.filter(|_| limits.key_mode == KeyMode::Wait)
     }
 
-    fn quota(&self, domain: &str, owner: Option<&str>) -> Option<(Counter, i64)> {
-        let ceiling = self.quotas.ceiling(Quota::InFlight, domain, owner)?;
-        Some((Counter::Quota { domain: ceiling.domain, owner: ceiling.owner }, ceiling.max))
+    fn quota(&self, tenant: TenantId, domain: &str, owner: Option<&str>) -> Option<(Counter, i64)> {
+        let Ceiling { max, domain, owner } = self.quotas.ceiling(Quota::InFlight, domain, owner)?;
+        let counter = match owner {
+            Some(owner) => Counter::Owner { tenant, owner, domain },
+            None => Counter::Quota { domain },
+        };
+        Some((counter, max))
     }
 
     /// All limits that a job is under.
     fn over(&self, job: &Contender) -> Vec<(Counter, i64)> {
         let mut limits = self.of_tenant_and_kind(job.tenant, &job.domain, &job.job_type);
-        limits.extend(self.quota(&job.domain, job.owner.as_deref()));
+        limits.extend(self.quota(job.tenant, &job.domain, job.owner.as_deref()));
         if let (Some(max), Some(counter)) = (self.per_key(&job.domain, &job.job_type), key_of(job)) {
             limits.push((counter, max));
         }
@@ -122,19 +132,16 @@ fn key_of(job: &Contender) -> Option<Counter> {
 /// all jobs, also those of users who have a quota of their own.
 fn counters_of(job: &Contender) -> Vec<Counter> {
     let (domain, job_type) = (job.domain.clone(), job.job_type.clone());
-    let quota = |domain: bool, owner: bool| Counter::Quota {
-        domain: domain.then(|| job.domain.clone()),
-        owner: job.owner.clone().filter(|_| owner),
-    };
     let mut counters = vec![
         Counter::Tenant(job.tenant),
         Counter::Kind { domain: domain.clone(), job_type: job_type.clone() },
         Counter::KindInTenant { tenant: job.tenant, domain, job_type },
-        quota(false, false),
-        quota(true, false),
+        Counter::Quota { domain: None },
+        Counter::Quota { domain: Some(job.domain.clone()) },
     ];
-    if job.owner.is_some() {
-        counters.extend([quota(false, true), quota(true, true)]);
+    if let Some(owner) = &job.owner {
+        let of = |domain| Counter::Owner { tenant: job.tenant, owner: owner.clone(), domain };
+        counters.extend([of(None), of(Some(job.domain.clone()))]);
     }
     counters.extend(key_of(job));
     counters
@@ -154,8 +161,8 @@ pub enum Door {
 pub struct Admission {
     limits: Limits,
     used: HashMap<Counter, i64>,
-    /// Owners (by domain) turned away for a quota in this batch.
-    turned_away: HashSet<(String, String)>,
+    /// Owners (by tenant and domain) turned away for a quota in this batch.
+    turned_away: HashSet<(TenantId, String, String)>,
 }
 
 impl Admission {
@@ -185,9 +192,10 @@ impl Admission {
             }
             return true;
         }
-        let by_quota = reached.iter().any(|r| matches!(r.counter, Counter::Quota { .. }));
+        let by_quota =
+            reached.iter().any(|r| matches!(r.counter, Counter::Quota { .. } | Counter::Owner { .. }));
         if let Some(owner) = job.owner.as_ref().filter(|_| by_quota) {
-            self.turned_away.insert((job.domain.clone(), owner.clone()));
+            self.turned_away.insert((job.tenant, job.domain.clone(), owner.clone()));
         }
         false
     }
@@ -206,7 +214,7 @@ impl Admission {
         if limits.into_iter().any(|limit| self.is_full(limit)) {
             return Door::Shut;
         }
-        if !self.limits.quota(domain, None).is_some_and(|limit| self.is_full(limit)) {
+        if !self.limits.quota(tenant, domain, None).is_some_and(|limit| self.is_full(limit)) {
             return Door::Open;
         }
         let nobody_has_his_own = self.limits.quotas.user_patterns(Quota::InFlight).is_empty();
@@ -228,21 +236,21 @@ impl Admission {
         .collect()
     }
 
-    /// The owners whose own quota is used up in this domain, and those turned away before.
-    fn full_owners(&self, domain: &str) -> HashSet<String> {
+    /// The owners whose own quota is used up in this tenant and domain, and those turned away before.
+    fn full_owners(&self, within: TenantId, domain: &str) -> HashSet<String> {
         if !self.limits.quotas.limits(Quota::InFlight) {
             return HashSet::new();
         }
         let running = self.used.keys().filter_map(|counter| match counter {
-            Counter::Quota { domain: None, owner: Some(owner) } => Some(owner),
+            Counter::Owner { tenant, owner, domain: None } if *tenant == within => Some(owner),
             _ => None,
         });
-        let own = |owner: &&String| match self.limits.quota(domain, Some(owner)) {
-            Some((Counter::Quota { owner: None, .. }, _)) | None => false,
-            Some(limit) => self.is_full(limit),
+        let own = |owner: &&String| match self.limits.quota(within, domain, Some(owner)) {
+            Some(limit @ (Counter::Owner { .. }, _)) => self.is_full(limit),
+            Some(_) | None => false,
         };
-        let turned_away =
-            self.turned_away.iter().filter(|(there, _)| there == domain).map(|(_, owner)| owner);
+        let here = |(tenant, there, _): &&(TenantId, String, String)| *tenant == within && there == domain;
+        let turned_away = self.turned_away.iter().filter(here).map(|(_, _, owner)| owner);
         running.filter(own).chain(turned_away).cloned().collect()
     }
 }

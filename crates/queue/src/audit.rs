@@ -4,7 +4,7 @@
 //! removed, moved or slipped in shows. Rows are chained a moment after they are written, by whoever keeps the chain:
 //! chaining inside the writing transaction would let one lock stand between all callers that enqueue.
 
-use crate::{scope::Scope, store::StoreResult};
+use crate::{refusals::Refused, scope::Scope, store::StoreResult};
 use async_trait::async_trait;
 use leasehold_types::{
     Page, PageRequest,
@@ -29,6 +29,15 @@ pub struct ChainExtent {
     pub waiting: i64,
 }
 
+/// What somebody did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Act<'a> {
+    pub action: &'static str,
+    pub object_type: &'static str,
+    pub object_id: &'a str,
+    pub reason: Option<&'a str>,
+}
+
 #[async_trait]
 pub trait Audit: Send + Sync + 'static {
     /// Chains up to `limit` rows that are not chained yet, in the order of their ids; how many there were.
@@ -36,6 +45,10 @@ pub trait Audit: Send + Sync + 'static {
     async fn audit_extent(&self) -> StoreResult<ChainExtent>;
     /// Chained rows above `after`, in the chain's order.
     async fn audit_links(&self, after: i64, limit: u32) -> StoreResult<Vec<AuditEntry>>;
+    /// An act that changes nothing else in the database, such as signing in.
+    async fn record_act(&self, scope: &Scope, act: Act<'_>) -> StoreResult<()>;
+    /// Those who were not let in.
+    async fn record_refusals(&self, refused: Vec<Refused>) -> StoreResult<()>;
     /// The acts the scope reaches, newest first. The cursor is an entry's id.
     async fn audit_entries(
         &self,

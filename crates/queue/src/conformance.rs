@@ -15,6 +15,7 @@ pub mod claim_limits;
 pub mod counters;
 pub mod create;
 pub mod definitions;
+pub mod domains;
 pub mod door;
 pub mod door_limits;
 pub mod fairness;
@@ -38,6 +39,7 @@ pub mod remote;
 pub mod renew;
 pub mod rights;
 pub mod sessions;
+pub mod throttle;
 pub mod trigger_engine;
 pub mod trigger_events;
 pub mod trigger_races;
@@ -55,13 +57,14 @@ pub use bench::{Bench, NOW};
 macro_rules! conformance_suite {
     ($fresh:path) => {
         $crate::conformance_suite! { @all $fresh;
-            people: a_tenant_is_found_by_its_slug, a_slug_is_taken_once, tenants_are_listed_by_name,
+            people: a_tenant_is_found_by_its_slug, a_tenant_gets_another_name_and_time_zone, a_slug_is_taken_once, tenants_are_listed_by_name,
                 a_scope_sees_only_its_tenant, a_user_is_found_with_the_password_hash, an_email_is_taken_once,
                 memberships_name_tenant_and_role, the_first_admin_needs_the_token, what_is_done_on_the_terminal_leaves_a_trail, the_setup_token_works_once,
                 an_expired_setup_token_is_refused, setup_is_over_once_a_user_exists, settings_are_replaced,
                 a_key_is_found_by_its_prefix, only_who_reaches_every_tenant_makes_a_key_of_the_installation,
                 a_key_for_a_foreign_tenant_is_not_found;
-            members: somebody_new_is_invited, somebody_with_an_account_joins_by_the_link, who_governs_lets_somebody_in_at_once,
+            members: somebody_new_is_invited, somebody_with_an_account_joins_by_the_link, who_governs_lets_nobody_in_without_the_link,
+                each_invitation_leads_to_its_own_tenant,
                 an_invitation_is_renewed_changed_and_taken_back, one_tenants_link_opens_no_other_tenant,
                 an_admin_cannot_reset_a_password, foreign_members_are_not_found,
                 the_last_admin_does_not_leave_by_accident, two_last_admins_cannot_both_leave,
@@ -69,7 +72,11 @@ macro_rules! conformance_suite {
                 an_ended_session_is_not_brought_back, a_job_outlives_its_owners_membership;
             audit: an_act_says_who_what_when_and_from_where, every_kind_of_steering_keeps_its_origin,
                 the_log_is_narrowed_and_paged, rows_are_chained_once_and_in_order,
-                many_writers_and_chainers_make_one_chain;
+                many_writers_and_chainers_make_one_chain, one_call_with_many_jobs_is_one_row,
+                signing_in_and_being_refused_are_in_the_log;
+            throttle: wrong_attempts_make_the_next_one_wait, a_hundred_at_once_get_the_free_attempts_and_no_more,
+                a_braked_counter_keeps_the_others_from_counting, good_attempts_are_taken_back_and_proof_clears,
+                attempts_are_swept_and_bounded;
             sessions: a_session_is_saved_and_replaced, an_expired_session_is_gone,
                 a_deleted_session_is_gone, pruning_removes_only_expired_sessions;
             definitions: a_definition_is_created_once_and_kept, definitions_are_listed_by_key,
@@ -78,6 +85,8 @@ macro_rules! conformance_suite {
                 a_change_leaves_the_rest, what_a_file_says_otherwise_is_found_and_applied, an_unknown_definition_cannot_be_changed, a_domain_that_is_not_listed_is_refused,
                 a_list_shows_only_listed_domains, an_archived_job_is_known_in_its_tenant,
                 an_examination_finds_nothing_wrong;
+            domains: a_dedupe_hit_is_named_for_what_it_is, a_dedupe_key_held_in_a_hidden_domain_names_no_job,
+                a_file_of_a_hidden_domain_is_not_read, an_event_names_no_trigger_of_a_hidden_domain;
             create: a_new_job_is_queued, numbers_grow_and_answers_keep_their_order, every_field_comes_back,
                 a_batch_of_a_thousand_is_one_call, an_empty_batch_is_fine, a_foreign_tenant_is_not_found,
                 creation_is_announced_in_the_outbox, creation_by_a_person_is_in_the_trail,
@@ -105,7 +114,7 @@ macro_rules! conformance_suite {
                 who_may_not_operate_may_not_enqueue;
             door_limits: a_tenants_limits_are_obeyed_and_lifted,
                 only_who_governs_changes_limits_and_only_to_numbers_that_make_sense,
-                quotas_count_whom_they_were_found_for,
+                quotas_count_whom_they_were_found_for, an_owners_quota_is_counted_within_the_tenant,
                 a_full_key_is_refused_in_reject_mode_and_waits_in_wait_mode,
                 many_requests_are_one_call_with_an_answer_each, ten_thousand_come_in_at_once_and_not_one_more,
                 a_retry_comes_through_the_same_door;
@@ -129,7 +138,7 @@ macro_rules! conformance_suite {
                 shares_stay_even_beside_a_limited_tenant, claim_order_goes_over_limited_and_free_lanes,
                 a_key_in_wait_mode_runs_so_many_at_a_time, a_full_key_hides_nobody, keys_of_tenants_are_apart,
                 a_key_in_reject_mode_does_not_wait, the_most_specific_quota_decides,
-                jobs_without_an_owner_have_no_user_quota, a_full_installation_leaves_owners_their_own_quota,
+                an_owner_is_somebody_else_in_another_tenant, jobs_without_an_owner_have_no_user_quota, a_full_installation_leaves_owners_their_own_quota,
                 every_end_frees_a_place, a_lost_worker_keeps_its_place_until_reclaimed, a_lifted_limit_takes_effect,
                 a_limit_lowered_below_what_runs_lets_nothing_start, the_selector_limits_owner_and_project,
                 limited_claims_leave_the_same_behind, limits_need_their_tenant_and_definition,

@@ -16,10 +16,10 @@ pub fn limits_reached(reached: &[Reached]) -> Vec<LimitReached> {
             Counter::Tenant(_) => "This tenant".to_owned(),
             Counter::Kind { job_type, .. } => format!("“{job_type}”"),
             Counter::KindInTenant { job_type, .. } => format!("“{job_type}” in this tenant"),
-            Counter::Quota { domain: None, owner: None } => "This installation".to_owned(),
-            Counter::Quota { domain: Some(domain), owner: None } => format!("The domain “{domain}”"),
-            Counter::Quota { domain: None, owner: Some(owner) } => format!("The owner “{owner}”"),
-            Counter::Quota { domain: Some(domain), owner: Some(owner) } => {
+            Counter::Quota { domain: None } => "This installation".to_owned(),
+            Counter::Quota { domain: Some(domain) } => format!("The domain “{domain}”"),
+            Counter::Owner { domain: None, owner, .. } => format!("The owner “{owner}”"),
+            Counter::Owner { domain: Some(domain), owner, .. } => {
                 format!("The owner “{owner}” in “{domain}”")
             }
             Counter::Key { .. } => return None,

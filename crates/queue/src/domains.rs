@@ -2,7 +2,8 @@
 //!
 //! Off unless `JOBS_DOMAIN_SCOPED_RBAC` is on. Then whoever has no list (`JOBS_DOMAIN_ALLOWLIST_<ID>`, by the user's
 //! id or the key's prefix) sees no domain at all. Who governs the whole installation is exempt unless
-//! `JOBS_RBAC_FORCE` is on, and so are workers: what they may run is said when they claim. The list is put into the
+//! `JOBS_RBAC_FORCE` is on, and so are workers: what they may run is said when they claim. A job that reads files of
+//! other jobs finds only those of its own domain. The list is put into the
 //! [`Scope`] at the door; the engine and the stores look only there.
 
 use crate::{
@@ -49,6 +50,17 @@ impl DomainPolicy {
         let filter_required = self.filter_required && matches!(scope.actor, Actor::Key { .. });
         let allowed = self.lists.get(&upper(&id)).cloned().unwrap_or_default();
         Scope { domains: Some(Arc::new(DomainReach { allowed, filter_required })), ..scope }
+    }
+
+    /// The scope in which a job looks things up. What its payload names was chosen by somebody who may be kept to its
+    /// domain, at once or by a trigger much later: so the job is kept to it, too.
+    #[must_use]
+    pub fn confine_job(&self, scope: Scope, domain: &str) -> Scope {
+        if !self.scoped {
+            return scope;
+        }
+        let allowed = vec![domain.to_owned()];
+        Scope { domains: Some(Arc::new(DomainReach { allowed, filter_required: false })), ..scope }
     }
 }
 
@@ -102,7 +114,7 @@ mod tests {
     use uuid::Uuid;
 
     fn key(permission: Permission) -> Scope {
-        let actor = Actor::Key { id: KeyId(Uuid::nil()), prefix: "ab12".into() };
+        let actor = Actor::Key { id: KeyId(Uuid::nil()), name: "ci".into(), prefix: "ab12".into() };
         Scope::new(Reach::All, actor, permission)
     }
 

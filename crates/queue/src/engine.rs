@@ -15,6 +15,7 @@ mod limits;
 mod people;
 mod remote;
 mod scheduler;
+mod sign_ins;
 mod sweeps;
 mod trigger_checks;
 mod trigger_draft;
@@ -30,6 +31,7 @@ use crate::{
     hub::Hub,
     params::{CancelAnswer, QueueControl},
     quota::Quotas,
+    refusals::Refusals,
     remote::RemoteLimits,
     scope::{Permission, Scope},
     secrets::SecretPolicy,
@@ -49,6 +51,7 @@ use leasehold_types::{
 };
 pub use people::{SetupRequest, normalise_email, text as checked_text};
 pub use remote::{Ended, Held, KeptLines, RemoteClaim, Renewed};
+pub use sign_ins::{Knock, TriedFrom};
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex},
@@ -136,6 +139,7 @@ pub struct Engine {
     gate: ClaimGate,
     claimed: std::sync::atomic::AtomicU64,
     signer: Mutex<Option<(Instant, Arc<Signer>)>>,
+    refusals: Mutex<Refusals>,
 }
 
 impl Engine {
@@ -157,6 +161,7 @@ impl Engine {
             gate,
             claimed,
             signer,
+            refusals: Mutex::default(),
         }
     }
 

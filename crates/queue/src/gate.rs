@@ -42,8 +42,10 @@ pub enum Extent {
         queue: String,
     },
     Tenant(TenantId),
-    /// One owner's jobs, in one domain or in all.
+    /// One owner's jobs in one tenant, in one domain or in all. The owner is whatever a caller says: counted over
+    /// tenants, one tenant could use up another's.
     Owner {
+        tenant: TenantId,
         owner: String,
         domain: Option<String>,
     },
@@ -68,8 +70,10 @@ impl Extent {
             Self::Domain(domain) => format!("The domain {domain}"),
             Self::Queue { domain, queue } => format!("The queue {domain}/{queue}"),
             Self::Tenant(_) => "The tenant".into(),
-            Self::Owner { owner, domain: Some(domain) } => format!("The user {owner} in the domain {domain}"),
-            Self::Owner { owner, domain: None } => format!("The user {owner}"),
+            Self::Owner { owner, domain: Some(domain), .. } => {
+                format!("The user {owner} in the domain {domain}")
+            }
+            Self::Owner { owner, domain: None, .. } => format!("The user {owner}"),
             Self::Key { key, .. } => format!("The key “{key}”"),
         }
     }

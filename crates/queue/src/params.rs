@@ -9,7 +9,7 @@ use leasehold_types::{
     TenantId, Timestamp, UserId, WorkerId,
     view::{JobRow, RetryPolicy},
 };
-pub use new_job::{CreateAnswer, Created, HowCreated, Idempotency, NewJob};
+pub use new_job::{CreateAnswer, Created, HowCreated, Idempotency, NewJob, held_out_of_sight};
 use serde_json::Value;
 use std::{
     sync::{Arc, OnceLock},
@@ -25,6 +25,22 @@ pub struct NewTenant {
     pub slug: String,
     pub name: String,
     pub timezone: String,
+}
+
+/// What is left out stays as it is.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct TenantChange {
+    pub name: Option<String>,
+    pub timezone: Option<String>,
+}
+
+impl TenantChange {
+    /// For the audit log.
+    pub fn in_words(&self) -> String {
+        let parts = [("name", &self.name), ("time zone", &self.timezone)];
+        let given = parts.iter().filter_map(|(what, value)| Some(format!("{what}: {}", value.as_ref()?)));
+        given.collect::<Vec<_>>().join(", ")
+    }
 }
 
 #[derive(Clone, Debug)]

@@ -6,7 +6,7 @@ use crate::{params::SessionRow, scope::Scope, store::StoreResult};
 use async_trait::async_trait;
 use leasehold_types::{
     Role, TenantId, Timestamp, UserId,
-    people::{Account, LinkOwner, Member},
+    people::{Account, Invitation, LinkOwner, Member},
     view::User,
 };
 
@@ -27,15 +27,13 @@ pub struct NewMember {
     /// Lower-cased by the engine.
     pub email: String,
     pub role: Role,
-    /// Used when they have no password yet, or have to follow it to join.
+    /// Followed to join.
     pub link: PasswordLink,
 }
 
-/// Somebody is a member now, or will be when they follow their link.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Joined {
-    pub user: User,
-    pub needs_link: bool,
+/// What others than themselves may know of somebody who has not joined: what they were invited by.
+pub fn local_part(email: &str) -> &str {
+    email.split('@').next().unwrap_or_default()
 }
 
 #[async_trait]
@@ -44,11 +42,10 @@ pub trait People: Send + Sync + 'static {
     async fn accounts(&self) -> StoreResult<Vec<Account>>;
     /// By e-mail. `NOT_FOUND` for a tenant outside the scope.
     async fn members(&self, scope: &Scope, tenant: TenantId) -> StoreResult<Vec<Member>>;
-    /// A new account becomes a member. One that exists is asked to join by the link: whoever invited it first may have
-    /// chosen its password; only who governs lets it in at once. `ALREADY_EXISTS` when it is a member. Somebody whose
-    /// first link is still out for another tenant is `ALREADY_EXISTS` too, unless the scope reaches all: the link of
-    /// one tenant's admin must not open another's. Audited.
-    async fn add_member(&self, scope: &Scope, member: NewMember) -> StoreResult<Joined>;
+    /// Asks somebody into a tenant, with an account made for them if there is none. They join by the link, whoever asks:
+    /// whoever invited an address first may have chosen its account's password, so neither the address nor the account
+    /// lets anybody in. Only the newest link into a tenant works. `ALREADY_EXISTS` for a member. Audited.
+    async fn invite(&self, scope: &Scope, member: NewMember) -> StoreResult<Invitation>;
     /// `NOT_FOUND` when no member; `CONFIRMATION_REQUIRED` for the last admin, unless `even_the_last`. Audited.
     async fn set_role(
         &self,
@@ -58,7 +55,7 @@ pub trait People: Send + Sync + 'static {
         role: Role,
         even_the_last: bool,
     ) -> StoreResult<()>;
-    /// As [`People::set_role`]. Links of somebody without a password stop working. Audited.
+    /// As [`People::set_role`]; of somebody who has not joined the invitation is taken back. Audited.
     async fn remove_member(
         &self,
         scope: &Scope,
@@ -68,9 +65,8 @@ pub trait People: Send + Sync + 'static {
     ) -> StoreResult<()>;
     /// Disabled: cannot sign in, and every session and link ends. `FORBIDDEN` for the last super-admin. Audited.
     async fn set_disabled(&self, scope: &Scope, user: UserId, disabled: bool) -> StoreResult<()>;
-    /// A new link for this user; earlier ones stop working. In a tenant that asked them to join it is for that, else for
-    /// a password. A scope confined to a tenant may only do so for a
-    /// member of it who has no password and is a member nowhere else; else `NOT_FOUND`. Audited.
+    /// A new link for this user; earlier ones stop working. A scope confined to a tenant renews its invitation, and
+    /// `NOT_FOUND` when there is none; a scope that reaches all makes a link to choose a password with. Audited.
     async fn offer_password_link(&self, scope: &Scope, user: UserId, link: PasswordLink)
     -> StoreResult<User>;
     /// The user becomes a member by the invitation they were given, which is used up. `SETUP_LINK_INVALID`, also for
@@ -78,7 +74,8 @@ pub trait People: Send + Sync + 'static {
     async fn join(&self, scope: &Scope, user: UserId, token_hash: &str) -> StoreResult<TenantId>;
     /// None when it was used, has expired, or its user is disabled.
     async fn link_owner(&self, token_hash: &str) -> StoreResult<Option<LinkOwner>>;
-    /// The password is set, the link used up, every session of the user ended. `SETUP_LINK_INVALID`. Audited.
+    /// The password is set, the link used up, every session of the user ended. With an invitation only for somebody who
+    /// has no password yet, and they join by it. `SETUP_LINK_INVALID`. Audited.
     async fn choose_password(
         &self,
         token_hash: &str,

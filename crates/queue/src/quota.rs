@@ -3,7 +3,8 @@
 //!
 //! Precedence: domain and user, then user, then domain, then global. A value found for a user counts that
 //! user's jobs, a value found for a domain counts that domain's, and so on; the first value found decides even
-//! when a later one is smaller. Jobs without an owner have no user, so only domain and global apply to them.
+//! when a later one is smaller. An owner is whatever a caller says, so a user's jobs are counted within each tenant.
+//! Jobs without an owner have no user, so only domain and global apply to them.
 //! Names are built from what is asked about and looked up; they are never taken apart, because `USER_1` might
 //! as well be a domain. 0 means "no limit".
 

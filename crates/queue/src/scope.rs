@@ -32,6 +32,7 @@ pub enum Actor {
     },
     Key {
         id: KeyId,
+        name: String,
         prefix: String,
     },
     /// Somebody at the installation's own terminal, by their name there.
@@ -51,7 +52,7 @@ impl fmt::Display for Actor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::User { email, .. } => f.write_str(email),
-            Self::Key { prefix, .. } => write!(f, "key {prefix}"),
+            Self::Key { name, prefix, .. } => write!(f, "key {name} (lh_{prefix})"),
             Self::Terminal(name) => write!(f, "terminal ({name})"),
             Self::System(name) => f.write_str(name),
         }
@@ -118,10 +119,24 @@ impl Scope {
         if self.permission >= permission {
             return Ok(());
         }
-        Err(Problem::new(
-            ProblemCode::Forbidden,
-            "Your role here does not allow this. Nothing was changed; ask an admin of this tenant.",
-        ))
+        Err(Problem::new(ProblemCode::Forbidden, self.why_not(permission)))
+    }
+
+    /// Whom to ask depends on who asks, and for what.
+    fn why_not(&self, needed: Permission) -> &'static str {
+        match (needed, &self.actor) {
+            (Permission::Govern, Actor::Key { .. }) => {
+                "Only a key of the installation with the scope “admin” may do this, and this is not one. Nothing was \
+                 changed; ask a super-admin."
+            }
+            (Permission::Govern, _) => {
+                "Only super-admins may do this. Nothing was changed; ask whoever runs this installation."
+            }
+            (_, Actor::Key { .. }) => {
+                "This key may not do this: it needs a stronger scope. Nothing was changed; ask an admin of its tenant."
+            }
+            _ => "Your role here does not allow this. Nothing was changed; ask an admin of this tenant.",
+        }
     }
 }
 
@@ -130,10 +145,31 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_key_is_called_by_its_name() {
+        let key =
+            Actor::Key { id: KeyId(uuid::Uuid::nil()), name: "ci".into(), prefix: "96a04bc3fa4d".into() };
+        assert_eq!(key.to_string(), "key ci (lh_96a04bc3fa4d)");
+    }
+
+    #[test]
     fn a_viewer_may_look_and_nothing_else() {
         let scope = Scope::new(Reach::All, Actor::System("test"), Permission::View);
         assert!(scope.require(Permission::View).is_ok());
         assert_eq!(scope.require(Permission::Operate).unwrap_err().code, ProblemCode::Forbidden);
+    }
+
+    #[test]
+    fn a_refusal_names_whom_to_ask() {
+        let key = Actor::Key { id: KeyId(uuid::Uuid::nil()), name: "ci".into(), prefix: "p".into() };
+        let refused = |actor: &Actor, needed| {
+            let scope = Scope::new(Reach::All, actor.clone(), Permission::View);
+            scope.require(needed).unwrap_err().detail
+        };
+        assert!(refused(&key, Permission::Govern).contains("key of the installation"));
+        assert!(refused(&key, Permission::Operate).contains("stronger scope"));
+        let person = Actor::User { id: UserId(uuid::Uuid::nil()), email: "ann@example.org".into() };
+        assert!(refused(&person, Permission::Govern).contains("super-admin"));
+        assert!(refused(&person, Permission::Operate).contains("ask an admin of this tenant"));
     }
 
     #[test]

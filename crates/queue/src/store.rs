@@ -13,13 +13,14 @@ use crate::{
     params::{
         CancelAnswer, ClaimedJob, CreateAnswer, Finish, FinishAnswer, Heartbeat, Lease, NewDefinition,
         NewJob, NewKey, NewLogLine, NewTenant, NewUser, OutboxCursor, OutboxEvent, QueueControl, Reclaimed,
-        RenewAnswer, Renewal, Selector, SessionRow, Wake,
+        RenewAnswer, Renewal, Selector, SessionRow, TenantChange, Wake,
     },
     people::People,
     remote::Remote,
     rights::Rights,
     scope::Scope,
     signing::SigningKeys,
+    throttle::Throttle,
     transition::Rules,
     triggers::Triggers,
     units::Units,
@@ -99,6 +100,7 @@ pub trait Store:
     + Rights
     + Triggers
     + SigningKeys
+    + Throttle
 {
     // ---- the database itself
 
@@ -124,6 +126,13 @@ pub trait Store:
     async fn tenants(&self, scope: &Scope) -> StoreResult<Vec<Tenant>>;
     async fn tenant_by_slug(&self, scope: &Scope, slug: &str) -> StoreResult<Option<Tenant>>;
     async fn tenant(&self, scope: &Scope, id: TenantId) -> StoreResult<Option<Tenant>>;
+    /// Its name and time zone. `NOT_FOUND`. Audited.
+    async fn update_tenant(
+        &self,
+        scope: &Scope,
+        tenant: TenantId,
+        change: TenantChange,
+    ) -> StoreResult<Tenant>;
     /// Replaces the limits of a tenant. `NOT_FOUND`. Audited.
     async fn set_tenant_limits(
         &self,

@@ -11,11 +11,11 @@ use async_trait::async_trait;
 use leasehold_queue::{
     People, Scope, StoreResult,
     params::SessionRow,
-    people::{EndSessions, Joined, NO_PASSWORD, NewMember, PasswordLink},
+    people::{EndSessions, NO_PASSWORD, NewMember, PasswordLink},
 };
 use leasehold_types::{
     Problem, ProblemCode, Role, TenantId, Timestamp, UserId,
-    people::{Account, LinkOwner, Member},
+    people::{Account, Invitation, LinkOwner, Member},
     view::User,
 };
 use sqlx::PgConnection;
@@ -29,8 +29,8 @@ impl People for PostgresStore {
     async fn members(&self, scope: &Scope, tenant: TenantId) -> StoreResult<Vec<Member>> {
         members::of_tenant(self, scope, tenant).await
     }
-    async fn add_member(&self, scope: &Scope, member: NewMember) -> StoreResult<Joined> {
-        members::add(self, scope, member).await
+    async fn invite(&self, scope: &Scope, member: NewMember) -> StoreResult<Invitation> {
+        members::invite(self, scope, member).await
     }
     async fn set_role(
         &self,
@@ -170,7 +170,7 @@ impl People for PostgresStore {
 
 async fn all(store: &PostgresStore) -> StoreResult<Vec<Account>> {
     let rows = sqlx::query!(
-        r#"SELECT u.id, u.email, u.name, u.password_hash, u.super_admin, u.created_at, u.disabled_at,
+        r#"SELECT u.id, u.email, u.name, u.password_hash, u.super_admin, u.created_at, u.created_by, u.disabled_at,
                   ARRAY(SELECT t.slug FROM memberships m JOIN tenants t ON t.id = m.tenant_id
                         WHERE m.user_id = u.id ORDER BY t.name, t.slug) AS "tenants!"
            FROM users u ORDER BY u.email"#
@@ -178,11 +178,12 @@ async fn all(store: &PostgresStore) -> StoreResult<Vec<Account>> {
     .fetch_all(&store.work)
     .await
     .map_err(database)?;
-    let account = |user, hash: String, disabled_at, tenants| Account {
+    let account = |user, hash: String, disabled_at, tenants, made_by| Account {
         user,
         invited: hash == NO_PASSWORD,
         disabled_at: stamp_if(disabled_at),
         tenants,
+        made_by,
     };
     Ok(rows
         .into_iter()
@@ -194,7 +195,7 @@ async fn all(store: &PostgresStore) -> StoreResult<Vec<Account>> {
                 super_admin: r.super_admin,
                 created_at: stamp(r.created_at),
             };
-            account(user, r.password_hash, r.disabled_at, r.tenants)
+            account(user, r.password_hash, r.disabled_at, r.tenants, r.created_by)
         })
         .collect())
 }

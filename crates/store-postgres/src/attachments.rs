@@ -120,6 +120,9 @@ impl Attachments for PostgresStore {
         .fetch_optional(&self.work)
         .await
         .map_err(database)?;
+        if let Some(r) = row.as_ref().filter(|_| scope.domains.is_some()) {
+            locate(&self.work, scope, JobRef::Number(r.job_number)).await?;
+        }
         Ok(row.map(|r| {
             let view = AttachmentView {
                 id: AttachmentId(r.id),

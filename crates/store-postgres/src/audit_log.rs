@@ -1,10 +1,15 @@
 //! The audit log as it is read, and its chain. See `leasehold_queue::audit`.
 
-use crate::{PostgresStore, convert::stamp, error::database};
+use crate::{
+    PostgresStore, audit,
+    convert::{moment, stamp},
+    error::database,
+};
 use async_trait::async_trait;
 use leasehold_queue::{
     Audit, Scope, StoreResult,
-    audit::{ChainExtent, ChainHead, extend},
+    audit::{Act, ChainExtent, ChainHead, extend},
+    refusals::Refused,
 };
 use leasehold_types::{
     Page, PageRequest, TenantId,
@@ -118,6 +123,44 @@ impl Audit for PostgresStore {
         .fetch_all(&self.work)
         .await
         .map(|rows| rows.into_iter().map(Into::into).collect())
+        .map_err(database)
+    }
+
+    async fn record_act(&self, scope: &Scope, act: Act<'_>) -> StoreResult<()> {
+        let act = audit::Act {
+            tenant: scope.tenant().map(|t| t.0),
+            action: act.action,
+            object_type: act.object_type,
+            object_id: act.object_id,
+            reason: act.reason,
+        };
+        let mut connection = self.work.acquire().await.map_err(database)?;
+        audit::record(&mut connection, scope, self.now(), act).await
+    }
+
+    async fn record_refusals(&self, refused: Vec<Refused>) -> StoreResult<()> {
+        let tenants: Vec<_> = refused.iter().map(|row| row.refusal.tenant.map(|t| t.0)).collect();
+        let texts = |text: fn(&Refused) -> &str| -> Vec<String> {
+            refused.iter().map(|row| text(row).to_owned()).collect()
+        };
+        let addresses: Vec<_> = refused.iter().map(|row| row.refusal.address.clone()).collect();
+        let moments: Vec<_> = refused.iter().map(|row| moment(row.at)).collect();
+        sqlx::query!(
+            "INSERT INTO audit_log (tenant_id, actor, action, object_type, object_id, reason, created_at, origin)
+             SELECT * FROM UNNEST($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[],
+                                  $7::timestamptz[], $8::text[])",
+            &tenants as &[Option<Uuid>],
+            &texts(|row| &row.refusal.actor),
+            &texts(|row| row.refusal.action),
+            &texts(|row| row.refusal.object_type),
+            &texts(|row| &row.refusal.object_id),
+            &texts(|row| &row.reason),
+            &moments,
+            &addresses as &[Option<String>]
+        )
+        .execute(&self.work)
+        .await
+        .map(drop)
         .map_err(database)
     }
 

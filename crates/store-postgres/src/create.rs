@@ -117,6 +117,8 @@ impl PostgresStore {
                         status: JobStatus::Queued,
                         queued_at: self.clock.now(),
                         how: HowCreated::Inserted,
+                        domain: job.domain.clone(),
+                        definition_id: job.definition_id,
                     }),
                     None => Err(Problem::not_found("This tenant")),
                 },

@@ -1,4 +1,4 @@
-//! Asking somebody who has an account into a tenant: they join by following a link.
+//! Asking somebody into a tenant: they join by following a link, with the account they have or the one made for them.
 
 use crate::{
     PostgresStore,
@@ -9,7 +9,7 @@ use crate::{
 };
 use leasehold_queue::{
     Scope, StoreResult,
-    people::{NewMember, PasswordLink},
+    people::{NO_PASSWORD, NewMember, PasswordLink},
 };
 use leasehold_types::{
     Role, TenantId, UserId,
@@ -18,6 +18,7 @@ use leasehold_types::{
 };
 use sqlx::PgConnection;
 use time::OffsetDateTime;
+use uuid::Uuid;
 
 /// Only the newest invitation of somebody into a tenant works.
 pub async fn replace(
@@ -107,7 +108,7 @@ pub async fn change(
 /// Those who have not followed their invitation yet.
 pub async fn of_tenant(store: &PostgresStore, tenant: TenantId) -> StoreResult<Vec<Member>> {
     let rows = sqlx::query!(
-        "SELECT u.id, u.email, u.name, u.super_admin, u.created_at, u.disabled_at, l.role,
+        "SELECT u.id, u.email, u.name, u.super_admin, u.created_at, u.created_by, u.disabled_at, l.role,
                 l.created_at AS invited_at
          FROM membership_links l JOIN users u ON u.id = l.user_id WHERE l.tenant_id = $1",
         tenant.0
@@ -122,6 +123,7 @@ pub async fn of_tenant(store: &PostgresStore, tenant: TenantId) -> StoreResult<V
                 joined_at: stamp(r.invited_at),
                 invited: true,
                 disabled_at: stamp_if(r.disabled_at),
+                made_by: r.created_by,
                 user: User {
                     id: UserId(r.id),
                     email: r.email,
@@ -136,7 +138,8 @@ pub async fn of_tenant(store: &PostgresStore, tenant: TenantId) -> StoreResult<V
 
 pub async fn owner(store: &PostgresStore, token_hash: &str) -> StoreResult<Option<LinkOwner>> {
     let found = sqlx::query!(
-        "SELECT u.id, u.email, u.name, u.super_admin, u.created_at, l.role, t.name AS tenant_name
+        "SELECT u.id, u.email, u.name, u.password_hash, u.super_admin, u.created_at, u.created_by,
+                l.role, t.name AS tenant_name
          FROM membership_links l JOIN users u ON u.id = l.user_id JOIN tenants t ON t.id = l.tenant_id
          WHERE l.token_hash = $1 AND l.expires_at > $2 AND u.disabled_at IS NULL",
         token_hash,
@@ -155,8 +158,12 @@ pub async fn owner(store: &PostgresStore, token_hash: &str) -> StoreResult<Optio
         created_at: stamp(r.created_at),
     };
     let joins = Some(Joining { tenant_name: r.tenant_name, role });
-    Ok(Some(LinkOwner { user, invited: false, joins }))
+    let invited = r.password_hash == NO_PASSWORD;
+    Ok(Some(LinkOwner { user, invited, joins, made_by: r.created_by }))
 }
+
+/// Where an invitation leads, and as what.
+pub type Place = (TenantId, String);
 
 pub async fn accept(
     store: &PostgresStore,
@@ -169,27 +176,67 @@ pub async fn accept(
     let used = sqlx::query!(
         "DELETE FROM membership_links l USING users u
          WHERE l.token_hash = $1 AND l.user_id = $2 AND l.expires_at > $3
-           AND u.id = l.user_id AND u.disabled_at IS NULL
+           AND u.id = l.user_id AND u.disabled_at IS NULL AND u.password_hash <> $4
          RETURNING l.tenant_id, l.role, u.email",
         token_hash,
         user.0,
-        now
+        now,
+        NO_PASSWORD
     )
     .fetch_optional(&mut *tx)
     .await
     .map_err(database)?
     .ok_or_else(password_links::invalid)?;
     let tenant = TenantId(used.tenant_id);
-    members::insert(&mut tx, tenant, user, &used.role, now).await?;
-    let reason = format!("as {}, by an invitation", used.role);
+    join(&mut tx, scope, &used.email, user, (tenant, used.role), now).await?;
+    tx.commit().await.map_err(database)?;
+    Ok(tenant)
+}
+
+/// Uses up the invitation of somebody who has no password yet: who they are, and where it leads. Two invitations of
+/// one person followed at once: the second waits for the first, and then finds a password.
+pub async fn take_first(
+    connection: &mut PgConnection,
+    token_hash: &str,
+    now: OffsetDateTime,
+) -> StoreResult<Option<(Uuid, Option<Place>)>> {
+    let invited = sqlx::query_scalar!(
+        "SELECT u.id FROM membership_links l JOIN users u ON u.id = l.user_id
+         WHERE l.token_hash = $1 AND u.password_hash = $2 FOR UPDATE OF u",
+        token_hash,
+        NO_PASSWORD
+    )
+    .fetch_optional(&mut *connection)
+    .await
+    .map_err(database)?;
+    let Some(user) = invited else { return Ok(None) };
+    let used = sqlx::query!(
+        "DELETE FROM membership_links WHERE token_hash = $1 AND expires_at > $2 RETURNING tenant_id, role",
+        token_hash,
+        now
+    )
+    .fetch_optional(connection)
+    .await
+    .map_err(database)?;
+    Ok(used.map(|used| (user, Some((TenantId(used.tenant_id), used.role)))))
+}
+
+pub async fn join(
+    connection: &mut PgConnection,
+    scope: &Scope,
+    email: &str,
+    user: UserId,
+    (tenant, role): Place,
+    now: OffsetDateTime,
+) -> StoreResult<()> {
+    members::insert(connection, tenant, user, &role, now).await?;
+    let reason = format!("as {role}, by an invitation");
     let act = Act {
         tenant: Some(tenant.0),
         action: "member.join",
         object_type: "user",
-        object_id: &used.email,
+        object_id: email,
         reason: Some(&reason),
     };
-    audit::record(&mut tx, scope, now, act).await?;
-    tx.commit().await.map_err(database)?;
-    Ok(tenant)
+    audit::record(connection, scope, now, act).await
 }

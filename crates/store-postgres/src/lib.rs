@@ -52,6 +52,7 @@ mod signing;
 mod steer;
 mod steered;
 mod store;
+mod throttle;
 mod triggers;
 mod units;
 mod upkeep;

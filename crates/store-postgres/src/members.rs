@@ -5,15 +5,19 @@ use crate::{
     audit::{self, Act},
     convert::{stamp, stamp_if, word},
     error::database,
-    invitations, password_links,
+    invitations,
     users::{UserRecord, insert_user},
 };
 use leasehold_queue::{
-    Permission, Scope, StoreResult,
+    Scope, StoreResult,
     params::NewUser,
-    people::{Joined, NO_PASSWORD, NewMember},
+    people::{NO_PASSWORD, NewMember, local_part},
 };
-use leasehold_types::{Problem, ProblemCode, Role, TenantId, UserId, people::Member, view::User};
+use leasehold_types::{
+    Problem, ProblemCode, Role, TenantId, UserId,
+    people::{AccountMade, Invitation, Member},
+    view::User,
+};
 use sqlx::PgConnection;
 
 pub async fn of_tenant(store: &PostgresStore, scope: &Scope, tenant: TenantId) -> StoreResult<Vec<Member>> {
@@ -21,7 +25,7 @@ pub async fn of_tenant(store: &PostgresStore, scope: &Scope, tenant: TenantId) -
         return Err(Problem::not_found("This tenant").into());
     }
     let rows = sqlx::query!(
-        "SELECT u.id, u.email, u.name, u.password_hash, u.super_admin, u.created_at, u.disabled_at, m.role,
+        "SELECT u.id, u.email, u.name, u.super_admin, u.created_at, u.created_by, u.disabled_at, m.role,
                 m.created_at AS joined_at
          FROM memberships m JOIN users u ON u.id = m.user_id WHERE m.tenant_id = $1 ORDER BY u.email",
         tenant.0
@@ -35,8 +39,9 @@ pub async fn of_tenant(store: &PostgresStore, scope: &Scope, tenant: TenantId) -
             Ok(Member {
                 role: word("memberships", "role", &r.role)?,
                 joined_at: stamp(r.joined_at),
-                invited: r.password_hash == NO_PASSWORD,
+                invited: false,
                 disabled_at: stamp_if(r.disabled_at),
+                made_by: r.created_by,
                 user: User {
                     id: UserId(r.id),
                     email: r.email,
@@ -53,76 +58,58 @@ pub async fn of_tenant(store: &PostgresStore, scope: &Scope, tenant: TenantId) -
     Ok(all)
 }
 
-pub async fn add(store: &PostgresStore, scope: &Scope, new: NewMember) -> StoreResult<Joined> {
+pub async fn invite(store: &PostgresStore, scope: &Scope, new: NewMember) -> StoreResult<Invitation> {
     let now = store.now();
     let mut tx = store.work.begin().await.map_err(database)?;
     lock(&mut tx, scope, new.tenant).await?;
     let known = sqlx::query_as!(
         UserRecord,
-        "SELECT id, email, name, password_hash, super_admin, created_at FROM users WHERE email = $1 FOR UPDATE",
+        "SELECT id, email, name, password_hash, super_admin, created_at, created_by FROM users WHERE email = $1
+         FOR UPDATE",
         new.email
     )
     .fetch_optional(&mut *tx)
     .await
     .map_err(database)?;
-    let joined = match known {
+    let invitation = match known {
         Some(record) => {
-            let (user, hash) = <(User, String)>::from(record);
-            let needs_link = hash == NO_PASSWORD;
-            if needs_link && scope.tenant().is_some() && is_elsewhere(&mut tx, user.id, new.tenant).await? {
-                return Err(still_invited().into());
-            }
-            if !needs_link && scope.permission < Permission::Govern {
-                return ask(tx, scope, new, user, now).await;
-            }
-            insert(&mut tx, new.tenant, user.id, new.role.as_str(), now).await?;
-            invitations::change(&mut tx, new.tenant, user.id, None).await?;
-            Joined { user, needs_link }
+            let by = record.created_by.clone();
+            let (user, _) = <(User, String)>::from(record);
+            check_no_member(&mut tx, new.tenant, user.id).await?;
+            Invitation { account: Some(AccountMade { by, at: user.created_at }), user }
         }
         None => {
-            let user = NewUser {
-                name: new.email.split('@').next().unwrap_or_default().to_owned(),
+            let made = NewUser {
+                name: local_part(&new.email).to_owned(),
                 email: new.email.clone(),
                 password_hash: NO_PASSWORD.into(),
                 super_admin: false,
-                membership: Some((new.tenant, new.role)),
+                membership: None,
             };
-            Joined { user: insert_user(&mut tx, user, now).await?, needs_link: true }
+            let user = insert_user(&mut tx, made, &scope.actor.to_string(), now).await?;
+            Invitation { user, account: None }
         }
     };
-    if joined.needs_link {
-        password_links::replace(&mut tx, joined.user.id, &new.link, now).await?;
-    }
+    invitations::replace(&mut tx, &new, invitation.user.id, now).await?;
     let reason = format!("as {}", new.role.as_str());
-    record(&mut tx, scope, now, new.tenant, "member.add", &joined.user.email, &reason).await?;
+    record(&mut tx, scope, now, new.tenant, "member.invite", &invitation.user.email, &reason).await?;
     tx.commit().await.map_err(database)?;
-    Ok(joined)
+    Ok(invitation)
 }
 
-/// Who has an account is asked, not taken: see [`invitations`].
-async fn ask(
-    mut tx: sqlx::Transaction<'_, sqlx::Postgres>,
-    scope: &Scope,
-    new: NewMember,
-    user: User,
-    now: time::OffsetDateTime,
-) -> StoreResult<Joined> {
+async fn check_no_member(connection: &mut PgConnection, tenant: TenantId, user: UserId) -> StoreResult<()> {
     let is_member = sqlx::query_scalar!(
         r#"SELECT EXISTS (SELECT FROM memberships WHERE user_id = $1 AND tenant_id = $2) AS "found!""#,
-        user.id.0,
-        new.tenant.0
+        user.0,
+        tenant.0
     )
-    .fetch_one(&mut *tx)
+    .fetch_one(connection)
     .await
     .map_err(database)?;
     if is_member {
         return Err(already_member().into());
     }
-    invitations::replace(&mut tx, &new, user.id, now).await?;
-    let reason = format!("as {}", new.role.as_str());
-    record(&mut tx, scope, now, new.tenant, "member.invite", &user.email, &reason).await?;
-    tx.commit().await.map_err(database)?;
-    Ok(Joined { user, needs_link: true })
+    Ok(())
 }
 
 pub async fn insert(
@@ -154,27 +141,6 @@ fn already_member() -> Problem {
     Problem::new(ProblemCode::AlreadyExists, detail).with_field("email", detail)
 }
 
-pub async fn is_elsewhere(
-    connection: &mut PgConnection,
-    user: UserId,
-    tenant: TenantId,
-) -> StoreResult<bool> {
-    sqlx::query_scalar!(
-        r#"SELECT EXISTS (SELECT FROM memberships WHERE user_id = $1 AND tenant_id <> $2) AS "elsewhere!""#,
-        user.0,
-        tenant.0
-    )
-    .fetch_one(connection)
-    .await
-    .map_err(database)
-}
-
-fn still_invited() -> Problem {
-    let detail = "They have not chosen a password yet since somebody else invited them. Ask them to do that first; \
-                  nothing was changed.";
-    Problem::new(ProblemCode::AlreadyExists, detail).with_field("email", detail)
-}
-
 /// Changes the role, or ends the membership.
 pub async fn change(
     store: &PostgresStore,
@@ -188,7 +154,7 @@ pub async fn change(
     let mut tx = store.work.begin().await.map_err(database)?;
     lock(&mut tx, scope, tenant).await?;
     let found = sqlx::query!(
-        r#"SELECT m.role, u.email, u.password_hash,
+        r#"SELECT m.role, u.email,
                   EXISTS (SELECT FROM memberships o JOIN users ou ON ou.id = o.user_id
                           WHERE o.tenant_id = $1 AND o.user_id <> $2 AND o.role = 'admin' AND ou.disabled_at IS NULL)
                     AS "others!"
@@ -232,9 +198,6 @@ pub async fn change(
                 .execute(&mut *tx)
                 .await
                 .map_err(database)?;
-            if found.password_hash == NO_PASSWORD {
-                password_links::remove(&mut tx, user).await?;
-            }
             let reason = format!("was {}", found.role);
             record(&mut tx, scope, now, tenant, "member.remove", &found.email, &reason).await?;
         }

@@ -5,7 +5,7 @@ use crate::{
     audit::{self, Act},
     convert::moment,
     error::database,
-    invitations, members,
+    invitations,
     users::UserRecord,
 };
 use leasehold_queue::{
@@ -53,36 +53,31 @@ pub async fn offer(
 ) -> StoreResult<User> {
     let now = store.now();
     let mut tx = store.work.begin().await.map_err(database)?;
-    let asked = match scope.tenant() {
-        Some(tenant) => invitations::renew(&mut tx, tenant, user, &link).await?,
-        None => false,
-    };
+    if let Some(tenant) = scope.tenant()
+        && !invitations::renew(&mut tx, tenant, user, &link).await?
+    {
+        return Err(Problem::not_found("This invitation").into());
+    }
     let found = sqlx::query_as!(
         UserRecord,
-        "SELECT id, email, name, password_hash, super_admin, created_at FROM users
-         WHERE id = $1 AND disabled_at IS NULL
-           AND ($2::uuid IS NULL OR EXISTS (SELECT FROM memberships WHERE user_id = $1 AND tenant_id = $2)
-                OR EXISTS (SELECT FROM membership_links WHERE user_id = $1 AND tenant_id = $2))
-         FOR UPDATE",
-        user.0,
-        scope.tenant().map(|t| t.0)
+        "SELECT id, email, name, password_hash, super_admin, created_at, created_by FROM users
+         WHERE id = $1 AND disabled_at IS NULL FOR UPDATE",
+        user.0
     )
     .fetch_optional(&mut *tx)
     .await
     .map_err(database)?;
-    let (user, hash) = found.map(<(User, String)>::from).ok_or_else(|| Problem::not_found("This user"))?;
-    if let Some(tenant) = scope.tenant()
-        && !asked
-        && (hash != NO_PASSWORD || members::is_elsewhere(&mut tx, user.id, tenant).await?)
-    {
-        return Err(Problem::not_found("This invitation").into());
-    }
-    if !asked {
-        replace(&mut tx, user.id, &link, now).await?;
-    }
+    let (user, _) = found.map(<(User, String)>::from).ok_or_else(|| Problem::not_found("This user"))?;
+    let action = match scope.tenant() {
+        Some(_) => "member.invite",
+        None => {
+            replace(&mut tx, user.id, &link, now).await?;
+            "user.password_link"
+        }
+    };
     let act = Act {
         tenant: scope.tenant().map(|t| t.0),
-        action: if asked { "member.invite" } else { "user.password_link" },
+        action,
         object_type: "user",
         object_id: &user.email,
         reason: None,
@@ -95,7 +90,7 @@ pub async fn offer(
 pub async fn owner(store: &PostgresStore, token_hash: &str) -> StoreResult<Option<LinkOwner>> {
     let found = sqlx::query_as!(
         UserRecord,
-        "SELECT u.id, u.email, u.name, u.password_hash, u.super_admin, u.created_at
+        "SELECT u.id, u.email, u.name, u.password_hash, u.super_admin, u.created_at, u.created_by
          FROM password_links l JOIN users u ON u.id = l.user_id
          WHERE l.token_hash = $1 AND l.expires_at > $2 AND u.disabled_at IS NULL",
         token_hash,
@@ -105,8 +100,9 @@ pub async fn owner(store: &PostgresStore, token_hash: &str) -> StoreResult<Optio
     .await
     .map_err(database)?;
     let Some(found) = found else { return invitations::owner(store, token_hash).await };
+    let made_by = found.created_by.clone();
     let (user, hash) = <(User, String)>::from(found);
-    Ok(Some(LinkOwner { user, invited: hash == NO_PASSWORD, joins: None }))
+    Ok(Some(LinkOwner { user, invited: hash == NO_PASSWORD, joins: None, made_by }))
 }
 
 pub async fn follow(
@@ -127,12 +123,16 @@ pub async fn follow(
     .fetch_optional(&mut *tx)
     .await
     .map_err(database)?;
-    let Some(user) = used else { return Err(invalid().into()) };
+    // An invitation lets somebody choose a password who has none, and nobody else.
+    let (user, joins) = match used {
+        Some(user) => (user, None),
+        None => invitations::take_first(&mut tx, token_hash, now).await?.ok_or_else(invalid)?,
+    };
     let found = sqlx::query_as!(
         UserRecord,
         "UPDATE users SET password_hash = $2, name = COALESCE($3, name), updated_at = $4
          WHERE id = $1 AND disabled_at IS NULL
-         RETURNING id, email, name, password_hash, super_admin, created_at",
+         RETURNING id, email, name, password_hash, super_admin, created_at, created_by",
         user,
         password_hash,
         name,
@@ -157,6 +157,9 @@ pub async fn follow(
         reason: Some("by a link"),
     };
     audit::record(&mut tx, &themselves, now, act).await?;
+    if let Some(place) = joins {
+        invitations::join(&mut tx, &themselves, &user.email, user.id, place, now).await?;
+    }
     tx.commit().await.map_err(database)?;
     Ok(user)
 }

@@ -8,7 +8,7 @@ use crate::{
 };
 use leasehold_queue::{
     Scope, StoreError, StoreResult,
-    params::{NewKey, NewTenant},
+    params::{NewKey, NewTenant, TenantChange},
     store::Setting,
 };
 use leasehold_types::{
@@ -111,6 +111,42 @@ impl PostgresStore {
         audit::record(&mut tx, scope, now, act).await?;
         tx.commit().await.map_err(database)?;
         Ok(tenant)
+    }
+
+    pub(crate) async fn change_tenant(
+        &self,
+        scope: &Scope,
+        tenant: TenantId,
+        change: TenantChange,
+    ) -> StoreResult<Tenant> {
+        if !scope.reaches(tenant) {
+            return Err(Problem::not_found("This tenant").into());
+        }
+        let now = self.now();
+        let mut tx = self.work.begin().await.map_err(database)?;
+        let changed = sqlx::query_as!(
+            TenantRecord,
+            "UPDATE tenants SET name = COALESCE($2, name), timezone = COALESCE($3, timezone), updated_at = $4
+             WHERE id = $1 RETURNING id, slug, name, timezone, limits, created_at",
+            tenant.0,
+            change.name,
+            change.timezone,
+            now
+        )
+        .fetch_optional(&mut *tx)
+        .await
+        .map_err(database)?
+        .ok_or_else(|| Problem::not_found("This tenant"))?;
+        let act = Act {
+            tenant: Some(tenant.0),
+            action: "tenant.update",
+            object_type: "tenant",
+            object_id: &changed.slug,
+            reason: Some(&change.in_words()),
+        };
+        audit::record(&mut tx, scope, now, act).await?;
+        tx.commit().await.map_err(database)?;
+        changed.try_into()
     }
 
     pub(crate) async fn reached_tenants(&self, scope: &Scope) -> StoreResult<Vec<Tenant>> {

@@ -7,7 +7,7 @@ use leasehold_queue::{
     params::{
         CancelAnswer, ClaimedJob, CreateAnswer, Finish, FinishAnswer, Heartbeat, Lease, NewDefinition,
         NewJob, NewKey, NewLogLine, NewTenant, NewUser, OutboxCursor, OutboxEvent, QueueControl, Reclaimed,
-        RenewAnswer, Renewal, Selector, SessionRow, Wake,
+        RenewAnswer, Renewal, Selector, SessionRow, TenantChange, Wake,
     },
     store::Setting,
     transition::Rules,
@@ -64,6 +64,15 @@ impl Store for PostgresStore {
 
     async fn tenant(&self, scope: &Scope, id: TenantId) -> StoreResult<Option<Tenant>> {
         self.tenant_by_id(scope, id).await
+    }
+
+    async fn update_tenant(
+        &self,
+        scope: &Scope,
+        tenant: TenantId,
+        change: TenantChange,
+    ) -> StoreResult<Tenant> {
+        self.change_tenant(scope, tenant, change).await
     }
 
     async fn set_tenant_limits(

@@ -21,6 +21,8 @@ use uuid::Uuid;
 
 /// The setting that holds the hash of the one-time setup token.
 const SETUP_TOKEN: &str = "setup_token";
+/// Who made the first account.
+const SETUP_LINK: &str = "the setup link";
 
 pub(crate) struct UserRecord {
     pub id: Uuid,
@@ -29,6 +31,7 @@ pub(crate) struct UserRecord {
     pub password_hash: String,
     pub super_admin: bool,
     pub created_at: OffsetDateTime,
+    pub created_by: Option<String>,
 }
 
 impl From<UserRecord> for (User, String) {
@@ -47,19 +50,21 @@ impl From<UserRecord> for (User, String) {
 pub(crate) async fn insert_user(
     connection: &mut PgConnection,
     user: NewUser,
+    by: &str,
     now: OffsetDateTime,
 ) -> StoreResult<User> {
     let row = sqlx::query_as!(
         UserRecord,
-        "INSERT INTO users (id, email, name, password_hash, super_admin, created_at, updated_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $6)
-         RETURNING id, email, name, password_hash, super_admin, created_at",
+        "INSERT INTO users (id, email, name, password_hash, super_admin, created_at, updated_at, created_by)
+         VALUES ($1, $2, $3, $4, $5, $6, $6, $7)
+         RETURNING id, email, name, password_hash, super_admin, created_at, created_by",
         Uuid::now_v7(),
         user.email,
         user.name,
         user.password_hash,
         user.super_admin,
-        now
+        now,
+        by
     )
     .fetch_one(&mut *connection)
     .await
@@ -94,7 +99,7 @@ impl PostgresStore {
         }
         let now = self.now();
         let mut tx = self.work.begin().await.map_err(database)?;
-        let user = insert_user(&mut tx, user, now).await?;
+        let user = insert_user(&mut tx, user, &scope.actor.to_string(), now).await?;
         let act = Act {
             tenant: membership.map(|(tenant, _)| tenant.0),
             action: "user.create",
@@ -139,7 +144,7 @@ impl PostgresStore {
             Some(tenant) => Some(insert_tenant(&mut tx, tenant, now).await?),
             None => None,
         };
-        let user = insert_user(&mut tx, user, now).await?;
+        let user = insert_user(&mut tx, user, SETUP_LINK, now).await?;
         let actor = Actor::User { id: user.id, email: user.email.clone() };
         let themselves = Scope::new(Reach::All, actor, Permission::Govern).coming_from(origin);
         let act = |tenant: Option<&Tenant>, action, object_type, object_id| Act {
@@ -161,7 +166,7 @@ impl PostgresStore {
     pub(crate) async fn find_credentials(&self, email: &str) -> StoreResult<Option<(User, String)>> {
         sqlx::query_as!(
             UserRecord,
-            "SELECT id, email, name, password_hash, super_admin, created_at FROM users
+            "SELECT id, email, name, password_hash, super_admin, created_at, created_by FROM users
              WHERE email = $1 AND disabled_at IS NULL",
             email
         )
@@ -174,7 +179,7 @@ impl PostgresStore {
     pub(crate) async fn find_user(&self, id: UserId) -> StoreResult<Option<User>> {
         sqlx::query_as!(
             UserRecord,
-            "SELECT id, email, name, password_hash, super_admin, created_at FROM users
+            "SELECT id, email, name, password_hash, super_admin, created_at, created_by FROM users
              WHERE id = $1 AND disabled_at IS NULL",
             id.0
         )

@@ -102,7 +102,7 @@ async fn enqueueing_by_keys_beside_the_chain() {
         let clock = Clock::system();
         let (store, _guard) = fresh_store(clock.clone()).await;
         let b = Bench::new(store, clock).await;
-        let actor = Actor::Key { id: KeyId(uuid::Uuid::now_v7()), prefix: "p".into() };
+        let actor = Actor::Key { id: KeyId(uuid::Uuid::now_v7()), name: "ci".into(), prefix: "p".into() };
         let scope = if by_key { Scope { actor, ..b.ann() } } else { Scope::system("test") };
         let keeper = chained.then(|| {
             let store = b.store.clone();

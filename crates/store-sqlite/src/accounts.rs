@@ -11,11 +11,11 @@ use async_trait::async_trait;
 use leasehold_queue::{
     People, Scope, StoreResult,
     params::SessionRow,
-    people::{EndSessions, Joined, NO_PASSWORD, NewMember, PasswordLink},
+    people::{EndSessions, NO_PASSWORD, NewMember, PasswordLink},
 };
 use leasehold_types::{
     Problem, ProblemCode, Role, TenantId, Timestamp, UserId,
-    people::{Account, LinkOwner, Member},
+    people::{Account, Invitation, LinkOwner, Member},
     view::User,
 };
 
@@ -30,8 +30,8 @@ impl People for SqliteStore {
     async fn members(&self, scope: &Scope, tenant: TenantId) -> StoreResult<Vec<Member>> {
         Ok(members::of_tenant(self, scope, tenant).await?)
     }
-    async fn add_member(&self, scope: &Scope, member: NewMember) -> StoreResult<Joined> {
-        Ok(members::add(self, scope, member).await?)
+    async fn invite(&self, scope: &Scope, member: NewMember) -> StoreResult<Invitation> {
+        Ok(members::invite(self, scope, member).await?)
     }
     async fn set_role(
         &self,
@@ -103,7 +103,7 @@ impl People for SqliteStore {
 
 async fn all(store: &SqliteStore) -> Outcome<Vec<Account>> {
     let rows = sqlx::query!(
-        r#"SELECT u.id, u.email, u.name, u.password_hash, u.super_admin, u.created_at, u.disabled_at,
+        r#"SELECT u.id, u.email, u.name, u.password_hash, u.super_admin, u.created_at, u.created_by, u.disabled_at,
                   (SELECT json_group_array(slug) FROM
                      (SELECT t.slug FROM memberships m JOIN tenants t ON t.id = m.tenant_id
                       WHERE m.user_id = u.id ORDER BY t.name, t.slug)) AS "tenants!: String"
@@ -117,6 +117,7 @@ async fn all(store: &SqliteStore) -> Outcome<Vec<Account>> {
                 invited: row.password_hash == NO_PASSWORD,
                 disabled_at: USERS.time_opt("disabled_at", row.disabled_at.as_deref())?,
                 tenants: USERS.json("tenants", &row.tenants)?,
+                made_by: row.created_by,
                 user: User {
                     id: USERS.parse("id", &row.id)?,
                     created_at: USERS.time("created_at", &row.created_at)?,

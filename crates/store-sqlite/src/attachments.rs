@@ -169,6 +169,10 @@ async fn with_bytes(store: &SqliteStore, scope: &Scope, id: AttachmentId) -> Out
     .fetch_optional(&store.read)
     .await?;
     let Some(r) = row else { return Ok(None) };
+    if scope.domains.is_some() {
+        let job = JobRef::Number(r.job_number);
+        read::locate(&mut *store.read.acquire().await?, scope, job).await?;
+    }
     let view = view_of(Record {
         id: r.id,
         job_number: r.job_number,

@@ -2,13 +2,15 @@
 
 use crate::{
     SqliteStore,
+    audit::{Deed, audit},
     convert::{Table, limit as rows_at_most, to_json},
     error::{Error, Outcome},
 };
 use async_trait::async_trait;
 use leasehold_queue::{
     Audit, Scope, StoreResult,
-    audit::{ChainExtent, ChainHead, extend},
+    audit::{Act, ChainExtent, ChainHead, extend},
+    refusals::Refused,
 };
 use leasehold_types::{
     Page, PageRequest,
@@ -61,6 +63,12 @@ impl Audit for SqliteStore {
     }
     async fn audit_links(&self, after: i64, limit: u32) -> StoreResult<Vec<AuditEntry>> {
         Ok(links(self, after, limit).await?)
+    }
+    async fn record_act(&self, scope: &Scope, act: Act<'_>) -> StoreResult<()> {
+        Ok(record_act(self, scope, act).await?)
+    }
+    async fn record_refusals(&self, refused: Vec<Refused>) -> StoreResult<()> {
+        Ok(record_refusals(self, refused).await?)
     }
     async fn audit_entries(
         &self,
@@ -134,6 +142,30 @@ async fn links(store: &SqliteStore, after: i64, limit: u32) -> Outcome<Vec<Audit
     .fetch_all(&store.read)
     .await?;
     rows.into_iter().map(TryInto::try_into).collect()
+}
+
+async fn record_act(store: &SqliteStore, scope: &Scope, act: Act<'_>) -> Outcome<()> {
+    let mut tx = store.begin().await?;
+    let deed = Deed::new(scope.tenant(), act.action, act.object_type, act.object_id).because(act.reason);
+    audit(&mut tx, scope, &[deed], store.clock.now()).await?;
+    Ok(tx.commit().await?)
+}
+
+async fn record_refusals(store: &SqliteStore, refused: Vec<Refused>) -> Outcome<()> {
+    let rows = refused.into_iter().map(|Refused { refusal: r, reason, at }| {
+        json!([r.tenant, r.actor, r.action, r.object_type, r.object_id, reason, at.to_string(), r.address])
+    });
+    let rows = to_json(&rows.collect::<Vec<_>>())?;
+    let mut tx = store.begin().await?;
+    sqlx::query!(
+        "INSERT INTO audit_log (tenant_id, actor, action, object_type, object_id, reason, created_at, origin)
+         SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7
+         FROM json_each(?1) ORDER BY key",
+        rows
+    )
+    .execute(&mut *tx)
+    .await?;
+    Ok(tx.commit().await?)
 }
 
 async fn entries(

@@ -19,12 +19,12 @@ use crate::{
 use leasehold_queue::{
     Scope,
     gate::Turnstile,
-    params::{CreateAnswer, Created, HowCreated, NewJob, Wake},
+    params::{CreateAnswer, Created, HowCreated, NewJob, Wake, held_out_of_sight},
 };
 use leasehold_types::{JobStatus, LiveKind, Problem, ProblemCode, Timestamp};
 use serde::Serialize;
 use sqlx::SqliteConnection;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Rows and bytes that travel in one bind; a call larger than that takes several statements.
 const CHUNK_ROWS: usize = 1_000;
@@ -76,7 +76,7 @@ pub(crate) async fn create_within(
     let mut plans = Vec::with_capacity(jobs.len());
     for job in jobs {
         plans.push(if scope.reaches(job.tenant_id) && tenants.contains(&job.tenant_id.to_string()) {
-            decide(job, &mut found, &mut turnstile, &mut new)
+            decide(scope, job, &mut found, &mut turnstile, &mut new)
         } else {
             Plan::Refused(Problem::not_found("This tenant"))
         });
@@ -88,6 +88,7 @@ pub(crate) async fn create_within(
 
 /// Keys come before gates: a replay or a dedupe hit is no new job and passes none.
 fn decide<'a>(
+    scope: &Scope,
     job: &'a NewJob,
     found: &mut keys::Known<'a>,
     turnstile: &mut Turnstile,
@@ -103,6 +104,9 @@ fn decide<'a>(
         return same_as(earlier, HowCreated::Replayed);
     }
     if let Some(active) = found.active(job) {
+        if matches!(active, Found::Before(job) if !scope.sees_domain(&job.domain)) {
+            return Plan::Refused(held_out_of_sight());
+        }
         return same_as(active, HowCreated::Deduplicated);
     }
     if let Err(problem) = turnstile.admit(job) {
@@ -125,8 +129,16 @@ fn answer(plan: Plan, new: &[&NewJob], numbers: &[i64], now: Timestamp) -> Creat
         Plan::Refused(problem) => Err(problem),
         Plan::Existing(created) => Ok(created),
         Plan::New(index, how) => {
-            let (number, id) = (numbers[index], new[index].id);
-            Ok(Created { number, id, status: JobStatus::Queued, queued_at: now, how })
+            let (number, job) = (numbers[index], new[index]);
+            Ok(Created {
+                number,
+                id: job.id,
+                status: JobStatus::Queued,
+                queued_at: now,
+                how,
+                domain: job.domain.clone(),
+                definition_id: job.definition_id,
+            })
         }
     }
 }
@@ -162,13 +174,27 @@ pub(crate) async fn insert_all(
     }
     outbox::append(connection, &events, now).await?;
     moves.record(connection, now).await?;
-    let deeds: Vec<_> = new
-        .iter()
-        .zip(&numbers)
-        .map(|(job, number)| Deed::new(Some(job.tenant_id), "job.create", "job", number))
-        .collect();
-    audit(connection, scope, &deeds, now).await?;
+    audit(connection, scope, &deeds(new, &numbers), now).await?;
     Ok(numbers)
+}
+
+/// One for each tenant: a call with many jobs must not bury everything else.
+fn deeds(new: &[&NewJob], numbers: &[i64]) -> Vec<Deed> {
+    let mut of_tenant = BTreeMap::<_, Vec<i64>>::new();
+    for (job, number) in new.iter().zip(numbers) {
+        of_tenant.entry(job.tenant_id).or_default().push(*number);
+    }
+    let deed = |(tenant, mut numbers): (_, Vec<i64>)| {
+        numbers.sort_unstable();
+        match numbers.as_slice() {
+            [first, .., last] => {
+                let made = Deed::new(Some(tenant), "job.create", "jobs", format!("{first}–{last}"));
+                made.because(Some(&format!("{} jobs in one call", numbers.len())))
+            }
+            one => Deed::new(Some(tenant), "job.create", "job", one.first().copied().unwrap_or_default()),
+        }
+    };
+    of_tenant.into_iter().map(deed).collect()
 }
 
 fn kin_of(job: &NewJob) -> Kin {

@@ -1,4 +1,4 @@
-//! Asking somebody who has an account into a tenant: they join by following a link.
+//! Asking somebody into a tenant: they join by following a link, with the account they have or the one made for them.
 
 use crate::{
     SqliteStore,
@@ -9,7 +9,7 @@ use crate::{
 };
 use leasehold_queue::{
     Scope,
-    people::{NewMember, PasswordLink},
+    people::{NO_PASSWORD, NewMember, PasswordLink},
 };
 use leasehold_types::{
     Role, TenantId, Timestamp, UserId,
@@ -108,7 +108,7 @@ pub(crate) async fn change(
 /// Those who have not followed their invitation yet.
 pub(crate) async fn of_tenant(store: &SqliteStore, tenant: &str) -> Outcome<Vec<Member>> {
     let rows = sqlx::query!(
-        "SELECT u.id, u.email, u.name, u.super_admin, u.created_at, u.disabled_at, l.role,
+        "SELECT u.id, u.email, u.name, u.super_admin, u.created_at, u.created_by, u.disabled_at, l.role,
                 l.created_at AS invited_at
          FROM membership_links l JOIN users u ON u.id = l.user_id WHERE l.tenant_id = ?1",
         tenant
@@ -122,6 +122,7 @@ pub(crate) async fn of_tenant(store: &SqliteStore, tenant: &str) -> Outcome<Vec<
                 joined_at: LINKS.time("created_at", &row.invited_at)?,
                 invited: true,
                 disabled_at: USERS.time_opt("disabled_at", row.disabled_at.as_deref())?,
+                made_by: row.created_by,
                 user: User {
                     id: USERS.parse("id", &row.id)?,
                     created_at: USERS.time("created_at", &row.created_at)?,
@@ -137,7 +138,8 @@ pub(crate) async fn of_tenant(store: &SqliteStore, tenant: &str) -> Outcome<Vec<
 pub(crate) async fn owner(store: &SqliteStore, token_hash: &str) -> Outcome<Option<LinkOwner>> {
     let now = store.clock.now().to_string();
     let found = sqlx::query!(
-        "SELECT u.id, u.email, u.name, u.super_admin, u.created_at, l.role, t.name AS tenant_name
+        "SELECT u.id, u.email, u.name, u.password_hash, u.super_admin, u.created_at, u.created_by,
+                l.role, t.name AS tenant_name
          FROM membership_links l JOIN users u ON u.id = l.user_id JOIN tenants t ON t.id = l.tenant_id
          WHERE l.token_hash = ?1 AND l.expires_at > ?2 AND u.disabled_at IS NULL",
         token_hash,
@@ -155,8 +157,12 @@ pub(crate) async fn owner(store: &SqliteStore, token_hash: &str) -> Outcome<Opti
         name: row.name,
     };
     let joins = Some(Joining { tenant_name: row.tenant_name, role });
-    Ok(Some(LinkOwner { user, invited: false, joins }))
+    let invited = row.password_hash == NO_PASSWORD;
+    Ok(Some(LinkOwner { user, invited, joins, made_by: row.created_by }))
 }
+
+/// Where an invitation leads, and as what.
+pub(crate) type Place = (TenantId, String);
 
 pub(crate) async fn accept(
     store: &SqliteStore,
@@ -169,20 +175,54 @@ pub(crate) async fn accept(
     let (id, now_text) = (user.to_string(), now.to_string());
     let found = sqlx::query!(
         "SELECT l.tenant_id, l.role, u.email FROM membership_links l JOIN users u ON u.id = l.user_id
-         WHERE l.token_hash = ?1 AND l.user_id = ?2 AND l.expires_at > ?3 AND u.disabled_at IS NULL",
+         WHERE l.token_hash = ?1 AND l.user_id = ?2 AND l.expires_at > ?3 AND u.disabled_at IS NULL
+           AND u.password_hash <> ?4",
         token_hash,
         id,
-        now_text
+        now_text,
+        NO_PASSWORD
     )
     .fetch_optional(&mut *tx)
     .await?
     .ok_or_else(password_links::invalid)?;
     sqlx::query!("DELETE FROM membership_links WHERE token_hash = ?1", token_hash).execute(&mut *tx).await?;
     let tenant: TenantId = LINKS.parse("tenant_id", &found.tenant_id)?;
-    members::insert(&mut tx, tenant, user, &found.role, now).await?;
-    let reason = format!("as {}, by an invitation", found.role);
-    let deed = Deed::new(Some(tenant), "member.join", "user", &found.email).because(Some(&reason));
-    audit(&mut tx, scope, &[deed], now).await?;
+    join(&mut tx, scope, &found.email, user, (tenant, found.role), now).await?;
     tx.commit().await?;
     Ok(tenant)
+}
+
+/// Uses up the invitation of somebody who has no password yet: who they are, and where it leads.
+pub(crate) async fn take_first(
+    connection: &mut SqliteConnection,
+    token_hash: &str,
+    now: Timestamp,
+) -> Outcome<Option<(String, Option<Place>)>> {
+    let now = now.to_string();
+    let used = sqlx::query!(
+        "DELETE FROM membership_links
+         WHERE token_hash = ?1 AND expires_at > ?2 AND user_id IN (SELECT id FROM users WHERE password_hash = ?3)
+         RETURNING user_id, tenant_id, role",
+        token_hash,
+        now,
+        NO_PASSWORD
+    )
+    .fetch_optional(connection)
+    .await?;
+    let Some(used) = used else { return Ok(None) };
+    Ok(Some((used.user_id, Some((LINKS.parse("tenant_id", &used.tenant_id)?, used.role)))))
+}
+
+pub(crate) async fn join(
+    connection: &mut SqliteConnection,
+    scope: &Scope,
+    email: &str,
+    user: UserId,
+    (tenant, role): Place,
+    now: Timestamp,
+) -> Outcome<()> {
+    members::insert(connection, tenant, user, &role, now).await?;
+    let reason = format!("as {role}, by an invitation");
+    let deed = Deed::new(Some(tenant), "member.join", "user", email).because(Some(&reason));
+    audit(connection, scope, &[deed], now).await
 }

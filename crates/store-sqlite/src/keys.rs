@@ -72,8 +72,15 @@ struct Asked<'a> {
     key: &'a str,
 }
 
-fn created(number: i64, id: &str, status: &str, queued_at: &str) -> Outcome<Created> {
+fn created(
+    number: i64,
+    [id, status, queued_at]: [&str; 3],
+    domain: String,
+    definition_id: Option<&str>,
+) -> Outcome<Created> {
     Ok(Created {
+        domain,
+        definition_id: JOBS.parse_opt("definition_id", definition_id)?,
         number,
         id: JOBS.parse("id", id)?,
         status: JOBS.parse("status", status)?,
@@ -110,7 +117,8 @@ async fn look_up_idempotency(
         r#"SELECT i.tenant_id AS "tenant_id!: String", i.domain AS "domain!: String", i.queue AS "queue!: String",
                   i.job_type AS "job_type!: String", i.key AS "key!: String",
                   i.payload_hash AS "payload_hash!: String", j.number AS "number!: i64", j.id AS "id!: String",
-                  j.status AS "status!: String", j.queued_at AS "queued_at!: String"
+                  j.status AS "status!: String", j.queued_at AS "queued_at!: String",
+                  j.definition_id AS "definition_id: String"
            FROM json_each(?1) asked
            JOIN job_idempotency i
              ON i.tenant_id = asked.value ->> 'tenant_id' AND i.domain = asked.value ->> 'domain'
@@ -124,7 +132,9 @@ async fn look_up_idempotency(
     .fetch_all(connection)
     .await?;
     for row in rows {
-        let found = Found::Before(created(row.number, &row.id, &row.status, &row.queued_at)?);
+        let texts = [row.id.as_str(), &row.status, &row.queued_at];
+        let created = created(row.number, texts, row.domain.clone(), row.definition_id.as_deref())?;
+        let found = Found::Before(created);
         let scope = (row.tenant_id, row.domain, row.queue, row.job_type, row.key);
         known.idempotency.insert(scope, (row.payload_hash.into(), found));
     }
@@ -145,7 +155,8 @@ async fn look_up_dedupe(
     let rows = sqlx::query!(
         r#"SELECT j.tenant_id AS "tenant_id!: String", j.dedupe_key AS "dedupe_key!: String",
                   j.number AS "number!: i64", j.id AS "id!: String", j.status AS "status!: String",
-                  j.queued_at AS "queued_at!: String"
+                  j.queued_at AS "queued_at!: String", j.domain AS "domain!: String",
+                  j.definition_id AS "definition_id: String"
            FROM json_each(?1) asked
            JOIN jobs j ON j.tenant_id = asked.value ->> 'tenant_id' AND j.dedupe_key = asked.value ->> 'key'
             AND j.dedupe_key IS NOT NULL AND j.status IN ('queued', 'processing')"#,
@@ -154,7 +165,8 @@ async fn look_up_dedupe(
     .fetch_all(connection)
     .await?;
     for row in rows {
-        let found = Found::Before(created(row.number, &row.id, &row.status, &row.queued_at)?);
+        let texts = [row.id.as_str(), &row.status, &row.queued_at];
+        let found = Found::Before(created(row.number, texts, row.domain, row.definition_id.as_deref())?);
         known.dedupe.insert((row.tenant_id, row.dedupe_key), found);
     }
     Ok(())

@@ -61,6 +61,7 @@ mod standing;
 mod steer;
 mod steered;
 mod store;
+mod throttle;
 mod triggers;
 mod units;
 mod upkeep;

@@ -5,15 +5,19 @@ use crate::{
     audit::{Deed, audit},
     convert::Table,
     error::Outcome,
-    invitations, password_links,
+    invitations,
     users::{UserRecord, insert_user},
 };
 use leasehold_queue::{
-    Permission, Scope,
+    Scope,
     params::NewUser,
-    people::{Joined, NO_PASSWORD, NewMember},
+    people::{NO_PASSWORD, NewMember, local_part},
 };
-use leasehold_types::{Problem, ProblemCode, Role, TenantId, Timestamp, UserId, people::Member, view::User};
+use leasehold_types::{
+    Problem, ProblemCode, Role, TenantId, Timestamp, UserId,
+    people::{AccountMade, Invitation, Member},
+    view::User,
+};
 use sqlx::SqliteConnection;
 
 const USERS: Table = Table("users");
@@ -25,7 +29,7 @@ pub(crate) async fn of_tenant(store: &SqliteStore, scope: &Scope, tenant: Tenant
     }
     let tenant = tenant.to_string();
     let rows = sqlx::query!(
-        "SELECT u.id, u.email, u.name, u.password_hash, u.super_admin, u.created_at, u.disabled_at, m.role,
+        "SELECT u.id, u.email, u.name, u.super_admin, u.created_at, u.created_by, u.disabled_at, m.role,
                 m.created_at AS joined_at
          FROM memberships m JOIN users u ON u.id = m.user_id WHERE m.tenant_id = ?1 ORDER BY u.email",
         tenant
@@ -38,8 +42,9 @@ pub(crate) async fn of_tenant(store: &SqliteStore, scope: &Scope, tenant: Tenant
             Ok(Member {
                 role: MEMBERSHIPS.parse("role", &row.role)?,
                 joined_at: MEMBERSHIPS.time("created_at", &row.joined_at)?,
-                invited: row.password_hash == NO_PASSWORD,
+                invited: false,
                 disabled_at: USERS.time_opt("disabled_at", row.disabled_at.as_deref())?,
+                made_by: row.created_by,
                 user: User {
                     id: USERS.parse("id", &row.id)?,
                     created_at: USERS.time("created_at", &row.created_at)?,
@@ -56,77 +61,58 @@ pub(crate) async fn of_tenant(store: &SqliteStore, scope: &Scope, tenant: Tenant
     Ok(all)
 }
 
-pub(crate) async fn add(store: &SqliteStore, scope: &Scope, new: NewMember) -> Outcome<Joined> {
+pub(crate) async fn invite(store: &SqliteStore, scope: &Scope, new: NewMember) -> Outcome<Invitation> {
     let mut tx = store.begin().await?;
     let now = store.clock.now();
     check_tenant(&mut tx, scope, new.tenant).await?;
     let known = sqlx::query_as!(
         UserRecord,
-        "SELECT id, email, name, password_hash, super_admin, created_at FROM users WHERE email = ?1",
+        "SELECT id, email, name, password_hash, super_admin, created_at, created_by FROM users WHERE email = ?1",
         new.email
     )
     .fetch_optional(&mut *tx)
     .await?;
-    let joined = match known {
+    let invitation = match known {
         Some(record) => {
-            let (user, hash) = <(User, String)>::try_from(record)?;
-            let needs_link = hash == NO_PASSWORD;
-            if needs_link && scope.tenant().is_some() && is_elsewhere(&mut tx, user.id, new.tenant).await? {
-                return Err(still_invited().into());
-            }
-            if !needs_link && scope.permission < Permission::Govern {
-                ask(&mut tx, scope, &new, &user, now).await?;
-                tx.commit().await?;
-                return Ok(Joined { user, needs_link: true });
-            }
-            insert(&mut tx, new.tenant, user.id, new.role.as_str(), now).await?;
-            invitations::change(&mut tx, new.tenant, user.id, None).await?;
-            Joined { user, needs_link }
+            let by = record.created_by.clone();
+            let (user, _) = <(User, String)>::try_from(record)?;
+            check_no_member(&mut tx, new.tenant, user.id).await?;
+            Invitation { account: Some(AccountMade { by, at: user.created_at }), user }
         }
         None => {
-            let user = NewUser {
-                name: new.email.split('@').next().unwrap_or_default().to_owned(),
+            let made = NewUser {
+                name: local_part(&new.email).to_owned(),
                 email: new.email.clone(),
                 password_hash: NO_PASSWORD.into(),
                 super_admin: false,
-                membership: Some((new.tenant, new.role)),
+                membership: None,
             };
-            Joined { user: insert_user(&mut tx, user, now).await?, needs_link: true }
+            let user = insert_user(&mut tx, made, &scope.actor.to_string(), now).await?;
+            Invitation { user, account: None }
         }
     };
-    if joined.needs_link {
-        password_links::replace(&mut tx, joined.user.id, &new.link, now).await?;
-    }
+    invitations::replace(&mut tx, &new, invitation.user.id, now).await?;
     let reason = format!("as {}", new.role.as_str());
-    let deed = Deed::new(Some(new.tenant), "member.add", "user", &joined.user.email).because(Some(&reason));
+    let deed =
+        Deed::new(Some(new.tenant), "member.invite", "user", &invitation.user.email).because(Some(&reason));
     audit(&mut tx, scope, &[deed], now).await?;
     tx.commit().await?;
-    Ok(joined)
+    Ok(invitation)
 }
 
-/// Who has an account is asked, not taken: see [`invitations`].
-async fn ask(
-    connection: &mut SqliteConnection,
-    scope: &Scope,
-    new: &NewMember,
-    user: &User,
-    now: Timestamp,
-) -> Outcome<()> {
-    let (id, tenant) = (user.id.to_string(), new.tenant.to_string());
+async fn check_no_member(connection: &mut SqliteConnection, tenant: TenantId, user: UserId) -> Outcome<()> {
+    let (tenant, user) = (tenant.to_string(), user.to_string());
     let is_member = sqlx::query_scalar!(
         r#"SELECT EXISTS (SELECT 1 FROM memberships WHERE user_id = ?1 AND tenant_id = ?2) AS "found!: i64""#,
-        id,
+        user,
         tenant
     )
-    .fetch_one(&mut *connection)
+    .fetch_one(connection)
     .await?;
     if is_member != 0 {
         return Err(already_member().into());
     }
-    invitations::replace(connection, new, user.id, now).await?;
-    let reason = format!("as {}", new.role.as_str());
-    let deed = Deed::new(Some(new.tenant), "member.invite", "user", &user.email).because(Some(&reason));
-    audit(connection, scope, &[deed], now).await
+    Ok(())
 }
 
 pub(crate) async fn insert(
@@ -158,28 +144,6 @@ fn already_member() -> Problem {
     Problem::new(ProblemCode::AlreadyExists, detail).with_field("email", detail)
 }
 
-pub(crate) async fn is_elsewhere(
-    connection: &mut SqliteConnection,
-    user: UserId,
-    tenant: TenantId,
-) -> Outcome<bool> {
-    let (user, tenant) = (user.to_string(), tenant.to_string());
-    let found = sqlx::query_scalar!(
-        r#"SELECT EXISTS (SELECT 1 FROM memberships WHERE user_id = ?1 AND tenant_id <> ?2) AS "found!: i64""#,
-        user,
-        tenant
-    )
-    .fetch_one(connection)
-    .await?;
-    Ok(found != 0)
-}
-
-fn still_invited() -> Problem {
-    let detail = "They have not chosen a password yet since somebody else invited them. Ask them to do that first; \
-                  nothing was changed.";
-    Problem::new(ProblemCode::AlreadyExists, detail).with_field("email", detail)
-}
-
 /// Changes the role, or ends the membership. The writer's lock lets no two last admins both leave.
 pub(crate) async fn change(
     store: &SqliteStore,
@@ -194,7 +158,7 @@ pub(crate) async fn change(
     check_tenant(&mut tx, scope, tenant).await?;
     let (tenant_text, user_text) = (tenant.to_string(), user.to_string());
     let found = sqlx::query!(
-        r#"SELECT m.role, u.email, u.password_hash,
+        r#"SELECT m.role, u.email,
                   EXISTS (SELECT 1 FROM memberships o JOIN users ou ON ou.id = o.user_id
                           WHERE o.tenant_id = ?1 AND o.user_id <> ?2 AND o.role = 'admin' AND ou.disabled_at IS NULL)
                     AS "others!: i64"
@@ -240,9 +204,6 @@ pub(crate) async fn change(
             )
             .execute(&mut *tx)
             .await?;
-            if found.password_hash == NO_PASSWORD {
-                password_links::remove(&mut tx, user).await?;
-            }
             let reason = format!("was {}", found.role);
             Deed::new(Some(tenant), "member.remove", "user", &found.email).because(Some(&reason))
         }

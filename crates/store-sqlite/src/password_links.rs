@@ -4,7 +4,7 @@ use crate::{
     SqliteStore,
     audit::{Deed, audit},
     error::Outcome,
-    invitations, members,
+    invitations,
     users::UserRecord,
 };
 use leasehold_queue::{
@@ -49,33 +49,28 @@ pub(crate) async fn offer(
 ) -> Outcome<User> {
     let mut tx = store.begin().await?;
     let now = store.clock.now();
-    let (id, only) = (user.to_string(), scope.tenant().map(|id| id.to_string()));
-    let asked = match scope.tenant() {
-        Some(tenant) => invitations::renew(&mut tx, tenant, user, &link).await?,
-        None => false,
-    };
-    let found = sqlx::query_as!(
-        UserRecord,
-        "SELECT id, email, name, password_hash, super_admin, created_at FROM users
-         WHERE id = ?1 AND disabled_at IS NULL
-           AND (?2 IS NULL OR EXISTS (SELECT 1 FROM memberships WHERE user_id = ?1 AND tenant_id = ?2)
-                OR EXISTS (SELECT 1 FROM membership_links WHERE user_id = ?1 AND tenant_id = ?2))",
-        id,
-        only
-    )
-    .fetch_optional(&mut *tx)
-    .await?;
-    let (user, hash) = <(User, String)>::try_from(found.ok_or_else(|| Problem::not_found("This user"))?)?;
+    let id = user.to_string();
     if let Some(tenant) = scope.tenant()
-        && !asked
-        && (hash != NO_PASSWORD || members::is_elsewhere(&mut tx, user.id, tenant).await?)
+        && !invitations::renew(&mut tx, tenant, user, &link).await?
     {
         return Err(Problem::not_found("This invitation").into());
     }
-    if !asked {
-        replace(&mut tx, user.id, &link, now).await?;
-    }
-    let action = if asked { "member.invite" } else { "user.password_link" };
+    let found = sqlx::query_as!(
+        UserRecord,
+        "SELECT id, email, name, password_hash, super_admin, created_at, created_by FROM users
+         WHERE id = ?1 AND disabled_at IS NULL",
+        id
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    let (user, _) = <(User, String)>::try_from(found.ok_or_else(|| Problem::not_found("This user"))?)?;
+    let action = match scope.tenant() {
+        Some(_) => "member.invite",
+        None => {
+            replace(&mut tx, user.id, &link, now).await?;
+            "user.password_link"
+        }
+    };
     let deed = Deed::new(scope.tenant(), action, "user", &user.email);
     audit(&mut tx, scope, &[deed], now).await?;
     tx.commit().await?;
@@ -86,7 +81,7 @@ pub(crate) async fn owner(store: &SqliteStore, token_hash: &str) -> Outcome<Opti
     let now = store.clock.now().to_string();
     let found = sqlx::query_as!(
         UserRecord,
-        "SELECT u.id, u.email, u.name, u.password_hash, u.super_admin, u.created_at
+        "SELECT u.id, u.email, u.name, u.password_hash, u.super_admin, u.created_at, u.created_by
          FROM password_links l JOIN users u ON u.id = l.user_id
          WHERE l.token_hash = ?1 AND l.expires_at > ?2 AND u.disabled_at IS NULL",
         token_hash,
@@ -95,8 +90,9 @@ pub(crate) async fn owner(store: &SqliteStore, token_hash: &str) -> Outcome<Opti
     .fetch_optional(&store.read)
     .await?;
     let Some(found) = found else { return invitations::owner(store, token_hash).await };
+    let made_by = found.created_by.clone();
     let (user, hash) = <(User, String)>::try_from(found)?;
-    Ok(Some(LinkOwner { user, invited: hash == NO_PASSWORD, joins: None }))
+    Ok(Some(LinkOwner { user, invited: hash == NO_PASSWORD, joins: None, made_by }))
 }
 
 pub(crate) async fn follow(
@@ -116,7 +112,11 @@ pub(crate) async fn follow(
     )
     .fetch_optional(&mut *tx)
     .await?;
-    let id = used.ok_or_else(invalid)?;
+    // An invitation lets somebody choose a password who has none, and nobody else.
+    let (id, joins) = match used {
+        Some(id) => (id, None),
+        None => invitations::take_first(&mut tx, token_hash, now).await?.ok_or_else(invalid)?,
+    };
     sqlx::query!(
         "UPDATE users SET password_hash = ?2, name = COALESCE(?3, name), updated_at = ?4
          WHERE id = ?1 AND disabled_at IS NULL",
@@ -129,7 +129,7 @@ pub(crate) async fn follow(
     .await?;
     let found = sqlx::query_as!(
         UserRecord,
-        "SELECT id, email, name, password_hash, super_admin, created_at FROM users
+        "SELECT id, email, name, password_hash, super_admin, created_at, created_by FROM users
          WHERE id = ?1 AND disabled_at IS NULL",
         id
     )
@@ -142,6 +142,9 @@ pub(crate) async fn follow(
     let themselves = Scope::new(Reach::All, actor, Permission::View).coming_from(origin);
     let deed = Deed::new(None, "user.password", "user", &user.email).because(Some("by a link"));
     audit(&mut tx, &themselves, &[deed], now).await?;
+    if let Some(place) = joins {
+        invitations::join(&mut tx, &themselves, &user.email, user.id, place, now).await?;
+    }
     tx.commit().await?;
     Ok(user)
 }

@@ -8,7 +8,7 @@ use crate::{
 };
 use leasehold_queue::{
     Scope,
-    params::{NewKey, NewTenant},
+    params::{NewKey, NewTenant, TenantChange},
     store::Setting,
 };
 use leasehold_types::{
@@ -78,6 +78,42 @@ pub(crate) async fn insert_tenant(
     .map_err(|error| taken(error, "A tenant with this address exists already. Nothing was changed."))?;
     let limits = TenantLimits::default();
     Ok(Tenant { id, slug: new.slug, name: new.name, timezone: new.timezone, limits, created_at: now })
+}
+
+pub(crate) async fn update_tenant(
+    store: &SqliteStore,
+    scope: &Scope,
+    tenant: TenantId,
+    change: TenantChange,
+) -> Outcome<Tenant> {
+    if !scope.reaches(tenant) {
+        return Err(Problem::not_found("This tenant").into());
+    }
+    let mut tx = store.begin().await?;
+    let now = store.clock.now();
+    let (id, at) = (tenant.to_string(), now.to_string());
+    sqlx::query!(
+        "UPDATE tenants SET name = COALESCE(?2, name), timezone = COALESCE(?3, timezone), updated_at = ?4
+         WHERE id = ?1",
+        id,
+        change.name,
+        change.timezone,
+        at
+    )
+    .execute(&mut *tx)
+    .await?;
+    let changed = sqlx::query_as!(
+        TenantRecord,
+        "SELECT id, slug, name, timezone, limits, created_at FROM tenants WHERE id = ?1",
+        id
+    )
+    .fetch_optional(&mut *tx)
+    .await?
+    .ok_or_else(|| Problem::not_found("This tenant"))?;
+    let deed = Deed::new(Some(tenant), "tenant.update", "tenant", &changed.slug);
+    audit(&mut tx, scope, &[deed.because(Some(&change.in_words()))], now).await?;
+    tx.commit().await?;
+    changed.try_into()
 }
 
 pub(crate) async fn tenants(store: &SqliteStore, scope: &Scope) -> Outcome<Vec<Tenant>> {

@@ -10,7 +10,7 @@ use leasehold_queue::{
     params::{
         CancelAnswer, ClaimedJob, CreateAnswer, Finish, FinishAnswer, Heartbeat, Lease, NewDefinition,
         NewJob, NewKey, NewLogLine, NewTenant, NewUser, OutboxCursor, OutboxEvent, QueueControl, Reclaimed,
-        RenewAnswer, Renewal, Selector, SessionRow, Wake,
+        RenewAnswer, Renewal, Selector, SessionRow, TenantChange, Wake,
     },
     store::Setting,
     transition::Rules,
@@ -58,6 +58,14 @@ impl Store for SqliteStore {
     }
     async fn tenant(&self, scope: &Scope, id: TenantId) -> StoreResult<Option<Tenant>> {
         Ok(people::tenant(self, scope, id).await?)
+    }
+    async fn update_tenant(
+        &self,
+        scope: &Scope,
+        tenant: TenantId,
+        change: TenantChange,
+    ) -> StoreResult<Tenant> {
+        Ok(people::update_tenant(self, scope, tenant, change).await?)
     }
     async fn set_tenant_limits(
         &self,

@@ -22,6 +22,8 @@ const USERS: Table = Table("users");
 const MEMBERSHIPS: Table = Table("memberships");
 /// The setting that holds the hash of the one-time setup token.
 const SETUP_TOKEN: &str = "setup_token";
+/// Who made the first account.
+const SETUP_LINK: &str = "the setup link";
 
 pub(crate) struct UserRecord {
     pub id: String,
@@ -30,6 +32,7 @@ pub(crate) struct UserRecord {
     pub password_hash: String,
     pub super_admin: i64,
     pub created_at: String,
+    pub created_by: Option<String>,
 }
 
 impl TryFrom<UserRecord> for (User, String) {
@@ -61,7 +64,7 @@ pub(crate) async fn create_user(store: &SqliteStore, scope: &Scope, new: NewUser
     let mut tx = store.begin().await?;
     let now = store.clock.now();
     let tenant = new.membership.map(|(tenant, _)| tenant);
-    let user = insert_user(&mut tx, new, now).await?;
+    let user = insert_user(&mut tx, new, &scope.actor.to_string(), now).await?;
     audit(&mut tx, scope, &[Deed::new(tenant, "user.create", "user", &user.email)], now).await?;
     tx.commit().await?;
     Ok(user)
@@ -70,19 +73,21 @@ pub(crate) async fn create_user(store: &SqliteStore, scope: &Scope, new: NewUser
 pub(crate) async fn insert_user(
     connection: &mut SqliteConnection,
     new: NewUser,
+    by: &str,
     now: Timestamp,
 ) -> Outcome<User> {
     let id = UserId(Uuid::now_v7());
     let (id_text, now_text) = (id.to_string(), now.to_string());
     sqlx::query!(
-        "INSERT INTO users (id, email, name, password_hash, super_admin, created_at, updated_at)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6)",
+        "INSERT INTO users (id, email, name, password_hash, super_admin, created_at, updated_at, created_by)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7)",
         id_text,
         new.email,
         new.name,
         new.password_hash,
         new.super_admin,
-        now_text
+        now_text,
+        by
     )
     .execute(&mut *connection)
     .await
@@ -128,7 +133,7 @@ pub(crate) async fn create_first_admin(
         let detail = "This setup link was used, has expired or was never valid. Nothing was changed.";
         return Err(Problem::new(ProblemCode::SetupLinkInvalid, detail).into());
     }
-    let user = insert_user(&mut tx, new, now).await?;
+    let user = insert_user(&mut tx, new, SETUP_LINK, now).await?;
     let tenant = match tenant {
         Some(tenant) => Some(insert_tenant(&mut tx, tenant, now).await?),
         None => None,
@@ -148,7 +153,7 @@ pub(crate) async fn create_first_admin(
 pub(crate) async fn credentials(store: &SqliteStore, email: &str) -> Outcome<Option<(User, String)>> {
     let row = sqlx::query_as!(
         UserRecord,
-        "SELECT id, email, name, password_hash, super_admin, created_at FROM users
+        "SELECT id, email, name, password_hash, super_admin, created_at, created_by FROM users
              WHERE email = ?1 AND disabled_at IS NULL",
         email
     )
@@ -161,7 +166,7 @@ pub(crate) async fn user(store: &SqliteStore, id: UserId) -> Outcome<Option<User
     let id = id.to_string();
     let row = sqlx::query_as!(
         UserRecord,
-        "SELECT id, email, name, password_hash, super_admin, created_at FROM users
+        "SELECT id, email, name, password_hash, super_admin, created_at, created_by FROM users
              WHERE id = ?1 AND disabled_at IS NULL",
         id
     )

@@ -8,10 +8,13 @@ use serde::{Deserialize, Serialize};
 pub struct Member {
     pub user: User,
     pub role: Role,
+    /// When they joined; of somebody invited, when they were.
     pub joined_at: Timestamp,
-    /// Has not come in yet: no password is chosen, or the invitation not followed.
+    /// Has not followed the invitation yet.
     pub invited: bool,
     pub disabled_at: Option<Timestamp>,
+    /// Who made the account.
+    pub made_by: Option<String>,
 }
 
 /// Somebody with an account.
@@ -23,16 +26,35 @@ pub struct Account {
     pub disabled_at: Option<Timestamp>,
     /// The slugs of the tenants they are a member of, by name.
     pub tenants: Vec<String>,
+    /// Who made the account.
+    pub made_by: Option<String>,
+}
+
+/// Somebody was asked into a tenant; they join by following the link.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Invitation {
+    pub user: User,
+    /// None when the account was made by this invitation.
+    pub account: Option<AccountMade>,
+}
+
+/// How an account came to be: an account proves that its password is known, not whose address it is.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct AccountMade {
+    pub by: Option<String>,
+    pub at: Timestamp,
 }
 
 /// Whose link it is.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct LinkOwner {
     pub user: User,
-    /// For the first password, not for another.
+    /// They have no password yet, and choose one.
     pub invited: bool,
-    /// For joining a tenant with the password they have.
+    /// For joining a tenant; with the password they have, if they have one.
     pub joins: Option<Joining>,
+    /// Who made the account.
+    pub made_by: Option<String>,
 }
 
 /// What an invitation leads to.

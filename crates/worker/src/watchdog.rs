@@ -2,7 +2,7 @@
 //! does no harm, so every process that serves runs one.
 
 use crate::host;
-use leasehold_queue::{Engine, StoreResult, triggers::DAYS_KEPT};
+use leasehold_queue::{Engine, StoreResult, throttle, triggers::DAYS_KEPT};
 use std::{future::Future, sync::Arc, time::Duration};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use tokio_util::sync::CancellationToken;
@@ -18,6 +18,7 @@ const UNITS_EVERY: Duration = Duration::from_secs(2);
 const SCHEDULES_EVERY: Duration = Duration::from_secs(1);
 const WORKERS_EVERY: Duration = Duration::from_secs(60);
 const PRUNE_EVERY: Duration = Duration::from_secs(3_600);
+const ATTEMPTS_EVERY: Duration = Duration::from_secs(60);
 /// A chore that hangs must not keep the next one from starting for ever.
 const PATIENCE: Duration = Duration::from_secs(60);
 const RECLAIM_BATCH: u32 = 500;
@@ -49,15 +50,22 @@ pub async fn watchdog(engine: Arc<Engine>, shutdown: CancellationToken) {
                 store.prune_workers().await.map(drop)
             }),
             every(PRUNE_EVERY, "removing old sessions", || async { store.prune_sessions().await.map(drop) }),
+            every(ATTEMPTS_EVERY, "forgetting attempts to sign in", || async {
+                store.prune_attempts(throttle::MOST_KEPT).await.map(drop)
+            }),
         )
     };
     tokio::select! {
         _ = chores => {}
         () = shutdown.cancelled() => {}
     }
+    if let Err(error) = timeout(PATIENCE, engine.write_refusals(true)).await.unwrap_or(Ok(())) {
+        tracing::warn!(%error, "who was refused in the last minute is not in the audit log");
+    }
 }
 
 async fn chain_audit(engine: &Engine) -> StoreResult<()> {
+    engine.write_refusals(false).await?;
     while engine.store().chain_audit(CHAIN_BATCH).await? >= u64::from(CHAIN_BATCH) {}
     Ok(())
 }

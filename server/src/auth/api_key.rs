@@ -14,7 +14,10 @@ use axum::{
 };
 use clap::ValueEnum;
 use leasehold_app::ssr::{origin_of, request_id_of};
-use leasehold_queue::{Actor, Engine, Permission, Reach, Scope, remote::USE_NOTED_EVERY};
+use leasehold_queue::{
+    Actor, Engine, Permission, Reach, Scope, refusals::Refusal as Refused, remote::USE_NOTED_EVERY,
+    throttle::network,
+};
 use leasehold_types::{Problem, ProblemCode, view::ApiKey};
 use std::{
     net::{IpAddr, SocketAddr},
@@ -106,7 +109,7 @@ pub async fn admit_at_rate(
 ) -> Result<Scope, Problem> {
     let (rates, key) = (&entrance.rates, shown(headers));
     rates.before(address, key)?;
-    let admitted = admit(entrance, headers, origin).await;
+    let admitted = admit(entrance, headers, address, origin).await;
     match &admitted {
         Err(problem) if problem.code == ProblemCode::Unauthenticated => rates.failed(address),
         Err(problem) if problem.code == ProblemCode::Unavailable => {}
@@ -115,21 +118,51 @@ pub async fn admit_at_rate(
     admitted
 }
 
-async fn admit(entrance: &Entrance, headers: &HeaderMap, origin: Option<String>) -> Result<Scope, Problem> {
-    let shown = shown(headers).ok_or_else(missing)?;
-    let (prefix, hidden) = parts(shown).ok_or_else(unknown)?;
-    let engine = &entrance.engine;
-    let found = engine.store().key_by_prefix(prefix).await?;
-    // Hashes of 256 random bits: comparing them byte by byte tells an attacker nothing.
-    let right = found.filter(|(_, hash)| *hash == secret::sha256_hex(hidden));
-    let (key, _) = right.ok_or_else(unknown)?;
-    let now = engine.now();
-    if key.revoked_at.is_some() || key.expires_at.is_some_and(|at| at <= now) {
-        return Err(unknown());
+/// Whoever governs the installation; refused before anything else of the request is looked at.
+pub struct Governing(pub Scope);
+
+impl<S: Sync> FromRequestParts<S> for Governing {
+    type Rejection = Response;
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Response> {
+        let Entered(scope) = Entered::from_request_parts(parts, state).await?;
+        scope.require(Permission::Govern).map_err(|problem| problem::respond(&problem))?;
+        Ok(Self(scope))
     }
+}
+
+async fn admit(
+    entrance: &Entrance,
+    headers: &HeaderMap,
+    address: Option<IpAddr>,
+    origin: Option<String>,
+) -> Result<Scope, Problem> {
+    let shown = shown(headers).ok_or_else(missing)?;
+    let engine = &entrance.engine;
+    let refuse = |key: Option<&ApiKey>, why: String| engine.refused(refusal(key, why, address));
+    let unreadable = || {
+        refuse(None, "not a key".into());
+        unknown()
+    };
+    let (prefix, hidden) = parts(shown).ok_or_else(unreadable)?;
+    let found = engine.store().key_by_prefix(prefix).await?;
+    let now = engine.now();
+    // Hashes of 256 random bits: comparing them byte by byte tells an attacker nothing.
+    let wrong = match &found {
+        None => Some("not known"),
+        Some((_, hash)) if *hash != secret::sha256_hex(hidden) => Some("wrong secret"),
+        Some((key, _)) if key.revoked_at.is_some() => Some("revoked"),
+        Some((key, _)) if key.expires_at.is_some_and(|at| at <= now) => Some("expired"),
+        Some(_) => None,
+    };
+    let key = found.map(|(key, _)| key);
+    if let Some(why) = wrong {
+        refuse(key.as_ref(), why.into());
+    }
+    let key = key.filter(|_| wrong.is_none()).ok_or_else(unknown)?;
     let held = scopes_of(&key);
     if !entrance.needs.is_met_by(&held) {
         let needed = entrance.needs.name();
+        refuse(Some(&key), format!("needs the scope {needed}"));
         let detail =
             format!("This needs a key with the scope “{needed}”; this one has {}.", key.scopes.join(", "));
         return Err(Problem::new(ProblemCode::Forbidden, detail));
@@ -140,7 +173,7 @@ async fn admit(entrance: &Entrance, headers: &HeaderMap, origin: Option<String>)
     let of_installation = key.tenant_id.is_none();
     let permission = held.iter().map(|scope| scope.permission(of_installation)).max();
     let reach = key.tenant_id.map_or(Reach::All, Reach::Tenant);
-    let actor = Actor::Key { id: key.id, prefix: key.prefix };
+    let actor = actor_of(&key);
     let scope = Scope::new(reach, actor, permission.unwrap_or(Permission::Work))
         .coming_from(origin)
         .in_request(request_id_of(headers));
@@ -179,6 +212,23 @@ fn parts(key: &str) -> Option<(&str, &str)> {
     key.strip_prefix("lh_")?
         .split_once('_')
         .filter(|(prefix, hidden)| !prefix.is_empty() && !hidden.is_empty())
+}
+
+fn actor_of(key: &ApiKey) -> Actor {
+    Actor::Key { id: key.id, name: key.name.clone(), prefix: key.prefix.clone() }
+}
+
+/// For the audit log. What was sent is not kept of a key nobody knows: it may be another's secret.
+fn refusal(key: Option<&ApiKey>, why: String, address: Option<IpAddr>) -> Refused {
+    Refused {
+        tenant: key.and_then(|key| key.tenant_id),
+        actor: key.map_or_else(|| "an unknown key".to_owned(), |key| actor_of(key).to_string()),
+        action: "key.refused",
+        object_type: "key",
+        object_id: key.map_or_else(|| "unknown".to_owned(), |key| key.prefix.clone()),
+        why,
+        address: address.map(network),
+    }
 }
 
 pub fn missing() -> Problem {

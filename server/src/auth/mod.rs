@@ -11,6 +11,5 @@ pub mod session_store;
 pub mod setup;
 pub mod stream_reader;
 pub mod stream_token;
-mod throttle;
 
 pub use gate::PasswordGate;

@@ -2,6 +2,7 @@
 
 use super::argon;
 use crate::secret;
+use leasehold_queue::passwords::{self, LONGEST};
 use leasehold_types::{Problem, ProblemCode};
 use std::sync::LazyLock;
 use tokio::sync::Semaphore;
@@ -19,35 +20,9 @@ const COME_BACK_SECONDS: u32 = 3;
 const NOBODY: &str =
     "$argon2id$v=19$m=19456,t=2,p=1$bGVhc2Vob2xkLW5vYm9keQ$PEhvy/4I1B12FUiT6C4vBNbN0xWwX8lLk6EoUsV8Ivs";
 
-/// Longer input is not hashed at all: it cannot be anyone's password.
-const LONGEST: usize = 200;
-const SHORTEST: usize = 10;
-
-/// What a new password must be like; the message belongs to the field `password`.
-pub fn check(password: &str) -> Result<(), Problem> {
-    let length = password.chars().take(LONGEST + 1).count();
-    if length < SHORTEST {
-        let message = format!("Please use at least {SHORTEST} characters; a few words in a row do well.");
-        return Err(Problem::invalid("password", message));
-    }
-    if is_one_character(password) {
-        let message = "Please use more than one character over and over; a few words in a row do well.";
-        return Err(Problem::invalid("password", message));
-    }
-    if length > LONGEST {
-        return Err(Problem::invalid("password", format!("Please use at most {LONGEST} characters.")));
-    }
-    Ok(())
-}
-
-/// Spaces do not count: ten of them are no password.
-fn is_one_character(password: &str) -> bool {
-    let mut seen = password.chars().filter(|c| !c.is_whitespace());
-    seen.next().is_none_or(|first| seen.all(|c| c == first))
-}
-
-pub async fn hash(password: &str) -> Result<String, Problem> {
-    check(password)?;
+/// For somebody of whom others know `about`: see [`passwords::check`].
+pub async fn hash(password: &str, about: &[&str]) -> Result<String, Problem> {
+    passwords::check(password, about.iter().copied())?;
     let password = password.to_owned();
     blocking(move || argon::hash(password.as_bytes(), &secret::random_bytes()?)).await
 }
@@ -87,7 +62,7 @@ mod tests {
 
     #[tokio::test]
     async fn only_the_right_password_fits() {
-        let stored = hash("correct horse battery").await.unwrap();
+        let stored = hash("correct horse battery", &[]).await.unwrap();
         assert!(stored.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{stored}");
         assert!(verify("correct horse battery", Some(stored.clone())).await.unwrap());
         assert!(!verify("correct horse batterz", Some(stored.clone())).await.unwrap());
@@ -112,20 +87,5 @@ mod tests {
             }
         }
         assert!(answered >= AT_WORK + WAITING && sent_away > 0, "{answered} answered, {sent_away} sent away");
-    }
-
-    #[test]
-    fn one_character_over_and_over_is_no_password() {
-        for wrong in ["          ", "aaaaaaaaaaaa", "a a a a a a a a", "\u{a0}\u{a0}          "] {
-            assert!(check(wrong).is_err(), "{wrong:?}");
-        }
-        assert!(check("aaaaaaaaaaab").is_ok());
-    }
-
-    #[test]
-    fn short_and_endless_passwords_are_refused() {
-        assert!(check("123456789").is_err());
-        assert!(check("äöüäöüäöüä").is_ok());
-        assert_eq!(check(&"xy".repeat(101)).unwrap_err().errors[0].field, "password");
     }
 }

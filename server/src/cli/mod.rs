@@ -16,6 +16,7 @@ mod running;
 mod serve;
 mod signing;
 mod streams;
+mod tenant;
 mod text;
 mod worker;
 
@@ -55,7 +56,7 @@ enum Command {
     Migrate,
     /// Tenants.
     #[command(subcommand)]
-    Tenant(people::Tenant),
+    Tenant(tenant::Tenant),
     /// People who may sign in.
     #[command(subcommand)]
     User(people::User),

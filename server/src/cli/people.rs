@@ -1,4 +1,4 @@
-//! `leasehold tenant add`, `leasehold tenant limit` and `leasehold user add`.
+//! `leasehold user …`.
 
 use super::{
     Out, failed, terminal,
@@ -9,95 +9,11 @@ use crate::{
     config::Config,
     store,
 };
-use clap::{Args, Subcommand, ValueEnum};
-use leasehold_queue::{Engine, Scope, engine::normalise_email};
-use leasehold_types::{Problem, Role, TenantId, TenantLimits, UserId, people::Account};
+use clap::{Subcommand, ValueEnum};
+use leasehold_queue::{Engine, Scope, engine::normalise_email, passwords};
+use leasehold_types::{Problem, Role, UserId, people::Account, view};
 use serde_json::json;
 use std::io::BufRead;
-
-#[derive(Subcommand)]
-pub enum Tenant {
-    /// Create a tenant.
-    Add {
-        name: String,
-        /// Its URL slug; made from the name when left out.
-        #[arg(long)]
-        slug: Option<String>,
-    },
-    /// Show a tenant's limits, or change those that are given.
-    Limit {
-        slug: String,
-        #[command(flatten)]
-        limits: Limits,
-    },
-}
-
-#[derive(Args)]
-pub struct Limits {
-    /// Jobs that may wait.
-    #[arg(long, value_name = "N")]
-    max_queued: Option<i64>,
-    /// Jobs that may come in per minute.
-    #[arg(long, value_name = "N")]
-    submits_per_minute: Option<i64>,
-    /// Jobs that may run at a time.
-    #[arg(long, value_name = "N")]
-    max_in_flight: Option<i64>,
-    /// Lift every limit that is not given.
-    #[arg(long)]
-    none: bool,
-}
-
-impl Limits {
-    /// What is to stand there; none when nothing was asked to change.
-    fn onto(self, now: &TenantLimits) -> Option<TenantLimits> {
-        let given = [self.max_queued, self.submits_per_minute, self.max_in_flight];
-        if !self.none && given.iter().all(Option::is_none) {
-            return None;
-        }
-        let kept = if self.none { TenantLimits::default() } else { now.clone() };
-        Some(TenantLimits {
-            max_queued: self.max_queued.or(kept.max_queued),
-            submits_per_minute: self.submits_per_minute.or(kept.submits_per_minute),
-            max_in_flight: self.max_in_flight.or(kept.max_in_flight),
-        })
-    }
-}
-
-impl Tenant {
-    pub async fn run(self, config: Config, out: Out) -> Result<(), Problem> {
-        let engine = store::engine(&config).await?;
-        let scope = terminal();
-        match self {
-            Self::Add { name, slug } => {
-                let tenant = engine.create_tenant(&scope, &name, slug.as_deref()).await?;
-                out.say(&format!("Tenant “{}” is there, as {}.", tenant.name, tenant.slug), &json!(tenant));
-            }
-            Self::Limit { slug, limits } => {
-                let mut tenant = engine.tenant(&scope, &slug).await?;
-                if let Some(limits) = limits.onto(&tenant.limits) {
-                    engine.set_tenant_limits(&scope, tenant.id, limits.clone()).await?;
-                    tenant.limits = limits;
-                }
-                out.say(&in_words(&tenant.slug, &tenant.limits), &json!(tenant));
-            }
-        }
-        Ok(())
-    }
-}
-
-fn in_words(slug: &str, limits: &TenantLimits) -> String {
-    let parts = [
-        (limits.max_queued, "waiting"),
-        (limits.submits_per_minute, "coming in per minute"),
-        (limits.max_in_flight, "running at a time"),
-    ];
-    let parts: Vec<_> = parts.iter().filter_map(|(max, what)| Some(format!("{} {what}", (*max)?))).collect();
-    if parts.is_empty() {
-        return format!("{slug} has no limits.");
-    }
-    format!("{slug} may have at most this many jobs: {}.", parts.join(", "))
-}
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "snake_case")]
@@ -125,7 +41,7 @@ pub enum User {
         #[arg(long)]
         password_stdin: bool,
     },
-    /// Let somebody into a tenant; who has no account yet gets a link to choose a password.
+    /// Make a link by which somebody joins a tenant; who has no account yet chooses a password there.
     Invite {
         email: String,
         #[arg(long)]
@@ -156,11 +72,16 @@ impl User {
     pub async fn run(self, config: Config, out: Out) -> Result<(), Problem> {
         let scope = terminal();
         let engine = store::engine(&config).await?;
+        let links = Links(config.public_url);
         match self {
             Self::Add { email, role, tenant, password_stdin } => {
                 let membership = membership(&engine, &scope, role, tenant.as_deref()).await?;
-                let chosen = if password_stdin { first_line()? } else { typed_twice()? };
-                let password_hash = password::hash(&chosen).await?;
+                let about =
+                    [Some(email.as_str()), membership.as_ref().map(|(tenant, _)| tenant.name.as_str())];
+                let about: Vec<_> = about.into_iter().flatten().collect();
+                let chosen = if password_stdin { first_line()? } else { typed_twice(&about)? };
+                let password_hash = password::hash(&chosen, &about).await?;
+                let membership = membership.map(|(tenant, role)| (tenant.id, role));
                 let super_admin = role == UserRole::SuperAdmin;
                 let user = engine.create_user(&scope, &email, password_hash, super_admin, membership).await?;
                 out.say(&format!("{} may sign in now.", user.email), &json!(user));
@@ -169,13 +90,26 @@ impl User {
                 let role = if role == MemberRole::Admin { Role::Admin } else { Role::Viewer };
                 let tenant = engine.tenant(&scope, &tenant).await?;
                 let (link, path) = new_secrets::link(&engine)?;
-                let joined = engine.add_member(&scope, tenant.id, &email, role, link).await?;
-                say_link(out, &joined.user, joined.needs_link.then_some(path));
+                let invited = engine.invite(&scope, tenant.id, &email, role, link).await?;
+                let how = match &invited.account {
+                    Some(made) => format!(
+                        "They have an account, made by {} at {}: make sure that it is theirs.",
+                        made.by.as_deref().unwrap_or("somebody"),
+                        made.at
+                    ),
+                    None => "They choose a password there.".to_owned(),
+                };
+                let text =
+                    format!("{} joins {} at {}\n{how}", invited.user.email, tenant.name, links.to(&path));
+                let json = json!({"user": invited.user, "account": invited.account, "path": path, "url": links.url(&path)});
+                out.say(&text, &json);
             }
             Self::ResetPassword { email } => {
                 let (link, path) = new_secrets::link(&engine)?;
                 let user = engine.offer_password_link(&scope, account(&engine, &scope, &email).await?, link);
-                say_link(out, &user.await?, Some(path));
+                let user = user.await?;
+                let text = format!("{} chooses a password at {}", user.email, links.to(&path));
+                out.say(&text, &json!({"user": user, "path": path, "url": links.url(&path)}));
             }
             Self::Disable { email } => {
                 engine.set_disabled(&scope, account(&engine, &scope, &email).await?, true).await?;
@@ -194,13 +128,17 @@ impl User {
     }
 }
 
-/// The path only: which address this server is reached under, its people know.
-fn say_link(out: Out, user: &leasehold_types::view::User, path: Option<String>) {
-    let text = match &path {
-        Some(path) => format!("{} chooses a password at this server's {path}", user.email),
-        None => format!("{} has a password and may come in at once.", user.email),
-    };
-    out.say(&text, &json!({"user": user, "path": path}));
+/// Links as people can open them, if the installation says under which address.
+struct Links(Option<url::Url>);
+
+impl Links {
+    fn url(&self, path: &str) -> Option<String> {
+        Some(format!("{}{path}", self.0.as_ref()?.as_str().trim_end_matches('/')))
+    }
+
+    fn to(&self, path: &str) -> String {
+        self.url(path).unwrap_or_else(|| format!("this server's {path} (JOBS_PUBLIC_URL says its address)"))
+    }
 }
 
 async fn account(engine: &Engine, scope: &Scope, email: &str) -> Result<UserId, Problem> {
@@ -233,7 +171,7 @@ async fn membership(
     scope: &Scope,
     role: UserRole,
     tenant: Option<&str>,
-) -> Result<Option<(TenantId, Role)>, Problem> {
+) -> Result<Option<(view::Tenant, Role)>, Problem> {
     let role = match role {
         UserRole::SuperAdmin if tenant.is_some() => {
             return Err(Problem::invalid("tenant", "A super-admin is in every tenant; leave --tenant out."));
@@ -243,11 +181,11 @@ async fn membership(
         UserRole::Viewer => Role::Viewer,
     };
     let tenant = engine.tenant(scope, tenant.unwrap_or_default()).await?;
-    Ok(Some((tenant.id, role)))
+    Ok(Some((tenant, role)))
 }
 
 /// Not shown while it is typed.
-fn typed_twice() -> Result<String, Problem> {
+fn typed_twice(about: &[&str]) -> Result<String, Problem> {
     let ask = |what: &str| {
         rpassword::prompt_password(what).map_err(|_| {
             let message = "There is no terminal to ask for the password on; use --password-stdin.";
@@ -255,7 +193,7 @@ fn typed_twice() -> Result<String, Problem> {
         })
     };
     let chosen = ask("Password: ")?;
-    password::check(&chosen)?;
+    passwords::check(&chosen, about.iter().copied())?;
     if ask("The same again: ")? != chosen {
         return Err(Problem::invalid("password", "The two are not the same. Nothing was changed."));
     }

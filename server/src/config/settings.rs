@@ -99,7 +99,10 @@ pub const SETTINGS: &[(&str, &str)] = &[
         "JOBS_ALLOWED_HOSTS",
         "names this server answers to, separated by commas, `*.` for all below one; any name",
     ),
-    ("JOBS_PUBLIC_URL", "where people reach this installation, such as https://jobs.example.org; unknown"),
+    (
+        "JOBS_PUBLIC_URL",
+        "the address people open, such as https://jobs.example.org: for links, and https there means https everywhere; unknown",
+    ),
     (
         "JOBS_INSECURE_COOKIES",
         "let people sign in by plain http from other machines, on a network that is trusted; false",
@@ -183,7 +186,7 @@ mod tests {
         let rules = "\nAllow-lists unite: a queue or type on either list is allowed. Types are held against a list only where \
             there is one.\nOf quotas the most specific one decides (domain and user, user, domain, all), even when it is the \
             larger, and it counts the\njobs of whom it was said for; 0 lifts the limit there. Jobs without an owner have no \
-            user. A tenant's own limits\n(`leasehold tenant limit`) stand beside the quotas: both must have room.\n";
+            user;\nan owner is whatever a caller says, so it is counted within each tenant. A tenant's own limits\n(`leasehold tenant limit`) stand beside the quotas: both must have room.\n";
         let missing = "\n## Not available\n\nNames that programs of this kind know and this version does not obey. Those that would \
             protect something stop the start,\nunless they are switched off; the others are warned about.\n\n| setting | when it \
             is set | why |\n|---|---|---|\n";

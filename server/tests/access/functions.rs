@@ -94,6 +94,14 @@ const CASES: &[Case] = &[
         need: Need::Operate,
         fields: |_, _| vec![("slug", "acme".into()), ("email", somebody()), ("role", "viewer".into())],
     },
+    Case {
+        path: "/do/update_tenant",
+        need: Need::Operate,
+        fields: |_, _| {
+            let zone = ("timezone", "Europe/Berlin".into());
+            vec![("slug", "acme".into()), ("tenant_name", "Acme".into()), zone]
+        },
+    },
     Case { path: "/do/renew_invitation", need: Need::Operate, fields: |cast, _| of_member(cast) },
     Case { path: "/do/change_role", need: Need::Operate, fields: |cast, _| of_member(cast) },
     Case { path: "/do/remove_member", need: Need::Operate, fields: |cast, _| of_member(cast) },

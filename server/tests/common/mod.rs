@@ -179,9 +179,20 @@ impl Answer {
         lines.find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value)
     }
 
-    /// `name=value` of the cookie it sets.
+    /// `name=value` of the session's cookie it sets.
     pub fn cookie(&self) -> Option<String> {
-        self.header("set-cookie").and_then(|c| c.split(';').next()).map(str::to_owned)
+        self.cookies().find(|cookie| !cookie.contains("leasehold-device="))
+    }
+
+    /// The same of the cookie by which a browser is known again.
+    pub fn device(&self) -> Option<String> {
+        self.cookies().find(|cookie| cookie.contains("leasehold-device="))
+    }
+
+    fn cookies(&self) -> impl Iterator<Item = String> {
+        let lines = self.head.lines().filter_map(|line| line.split_once(": "));
+        let set = lines.filter(|(key, _)| key.eq_ignore_ascii_case("set-cookie"));
+        set.filter_map(|(_, value)| value.split(';').next().map(str::to_owned))
     }
 }
 

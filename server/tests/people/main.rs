@@ -3,10 +3,14 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod invitations;
 mod keys;
+mod log;
 mod members;
 mod passwords;
 mod sessions;
+mod tenants;
+mod throttle;
 
 use common::{Answer, House, PASSWORD, Serving};
 

@@ -23,6 +23,9 @@ fn a_new_password_needs_the_old_one_and_ends_other_sessions(house: House) {
     };
     assert!(change("not my password", NEW).contains("not your password"));
     assert!(change(PASSWORD, "short").contains("at least 10"));
+    for common in ["1234567890", "Password2024!", "ada@acme.example", "acme acme acme"] {
+        assert!(!change(PASSWORD, common).contains("is changed"), "{common}");
+    }
     assert!(may_sign_in(&server, ADA, PASSWORD), "nothing was changed");
     assert!(change(PASSWORD, NEW).contains("was changed"));
     assert_eq!(page(&server, "/account", &here).status, 200, "this browser stays");
@@ -56,7 +59,7 @@ fn a_password_is_not_guessed_at_an_open_browser(house: House) {
     let guess = |old: &str| {
         submit(&server, "change_password", &[("old_password", old), ("new_password", NEW)], &ada).body
     };
-    for nth in 0..10 {
+    for nth in 0..5 {
         assert!(guess(&format!("guess number {nth}")).contains("not your password"), "{nth}");
     }
     assert!(guess(PASSWORD).contains("Too many attempts"));

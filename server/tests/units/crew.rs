@@ -48,7 +48,7 @@ impl Crew {
         std::fs::write(house.dir.path().join("providers.toml"), providers).unwrap();
         std::fs::write(house.dir.path().join("commands.toml"), "").unwrap();
         let engine = Engine::new(store, Clock::system(), EngineConfig::default());
-        let tenant = engine.create_tenant(&Scope::system("test"), "Acme", None).await.unwrap().id;
+        let tenant = engine.create_tenant(&Scope::system("test"), "Acme", None, None).await.unwrap().id;
         Self { house, url, engine, tenant, workers: Vec::new(), _postgres: postgres }
     }
 

@@ -198,16 +198,16 @@ impl Batch {
     }
 
     fn open_lanes(&self, share: &Share) -> Vec<Ask> {
-        let mut owners: HashMap<&str, Vec<String>> = HashMap::new();
+        let mut owners: HashMap<(TenantId, &str), Vec<String>> = HashMap::new();
         let mut asks = Vec::new();
         for lane in &share.lanes {
             let door = self.admission.door(lane.tenant, &lane.domain, &lane.job_type);
             if door == Door::Shut {
                 continue;
             }
-            let full_owners = owners
-                .entry(&lane.domain)
-                .or_insert_with(|| self.admission.full_owners(&lane.domain).into_iter().collect());
+            let full_owners = owners.entry((lane.tenant, &lane.domain)).or_insert_with(|| {
+                self.admission.full_owners(lane.tenant, &lane.domain).into_iter().collect()
+            });
             asks.push(Ask {
                 lane: lane.clone(),
                 owners_only: door == Door::OwnersOnly,

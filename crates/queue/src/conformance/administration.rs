@@ -24,7 +24,7 @@ fn code_of(error: StoreError) -> ProblemCode {
     }
 }
 
-fn confined(scope: Scope, domains: &[&str]) -> Scope {
+pub(super) fn confined(scope: Scope, domains: &[&str]) -> Scope {
     let allowed = domains.iter().map(|domain| (*domain).to_owned()).collect();
     Scope { domains: Some(Arc::new(DomainReach { allowed, filter_required: false })), ..scope }
 }

@@ -3,22 +3,24 @@
 use super::bench::{Bench, NOW};
 use crate::{
     EngineConfig,
-    audit::ChainHead,
+    audit::{Act, ChainHead},
     engine::Engine,
-    scope::{Actor, Permission, Scope},
+    refusals::{Refusal, Refused},
+    scope::{Actor, Permission, Reach, Scope},
 };
 use leasehold_types::{KeyId, PageRequest, people::AuditFilter};
 
 /// A key of tenant A.
 fn key(b: &Bench) -> Scope {
-    let actor = Actor::Key { id: KeyId(uuid::Uuid::nil()), prefix: "p1".into() };
+    let actor = Actor::Key { id: KeyId(uuid::Uuid::nil()), name: "ci".into(), prefix: "p1".into() };
     Scope { actor, ..b.ann() }.coming_from(Some("203.0.113.7, request abc".into()))
 }
 
 async fn enqueue(b: &Bench, scope: &Scope, n: usize) {
     let tenant = scope.tenant().unwrap();
-    let jobs = (0..n).map(|_| b.job(tenant)).collect();
-    b.store.create_jobs(scope, jobs).await.unwrap();
+    for _ in 0..n {
+        b.store.create_jobs(scope, vec![b.job(tenant)]).await.unwrap();
+    }
 }
 
 fn engine(b: &Bench) -> Engine {
@@ -30,9 +32,58 @@ pub async fn an_act_says_who_what_when_and_from_where(b: Bench) {
     let page =
         b.store.audit_entries(&b.ann(), &AuditFilter::default(), PageRequest::default()).await.unwrap();
     let entry = &page.items[0];
-    assert_eq!((entry.actor.as_str(), entry.action.as_str()), ("key p1", "job.create"));
+    assert_eq!((entry.actor.as_str(), entry.action.as_str()), ("key ci (lh_p1)", "job.create"));
     assert_eq!((entry.tenant_id, entry.created_at), (Some(b.a), NOW));
     assert_eq!(entry.origin.as_deref(), Some("203.0.113.7, request abc"));
+}
+
+pub async fn one_call_with_many_jobs_is_one_row(b: Bench) {
+    let jobs = (0..200).map(|nth| b.job(if nth % 4 == 0 { b.b } else { b.a })).collect();
+    let both = Scope { reach: Reach::All, ..key(&b) };
+    let made = b.store.create_jobs(&both, jobs).await.unwrap();
+    let page =
+        b.store.audit_entries(&b.ann(), &AuditFilter::default(), PageRequest::default()).await.unwrap();
+    assert_eq!(page.items.len(), 1, "{:?}", page.items);
+    let entry = &page.items[0];
+    assert_eq!((entry.action.as_str(), entry.object_type.as_str()), ("job.create", "jobs"));
+    assert_eq!(entry.reason.as_deref(), Some("150 jobs in one call"));
+    let (first, last) = (made[1].as_ref().unwrap().number, made[199].as_ref().unwrap().number);
+    assert_eq!(entry.object_id, format!("{first}–{last}"));
+    let theirs =
+        b.store.audit_entries(&b.bob(), &AuditFilter::default(), PageRequest::default()).await.unwrap();
+    assert_eq!(theirs.items.len(), 1);
+}
+
+pub async fn signing_in_and_being_refused_are_in_the_log(b: Bench) {
+    let (system, filter) = (Scope::system("test"), AuditFilter::default());
+    let act = Act { action: "user.sign_in", object_type: "user", object_id: "ann@example.org", reason: None };
+    let themselves = Scope { reach: Reach::All, ..key(&b) };
+    b.store.record_act(&themselves, act).await.unwrap();
+    let refusal = |tenant, address: Option<&str>| Refusal {
+        tenant,
+        actor: "key ci (lh_p1)".into(),
+        action: "key.refused",
+        object_type: "key",
+        object_id: "p1".into(),
+        why: "revoked".into(),
+        address: address.map(Into::into),
+    };
+    let row = |refusal: Refusal| Refused { reason: format!("{}, 7 times", refusal.why), refusal, at: NOW };
+    let rows = vec![row(refusal(Some(b.a), Some("10.0.0.1"))), row(refusal(None, None))];
+    b.store.record_refusals(rows).await.unwrap();
+    let all = b.store.audit_entries(&system, &filter, PageRequest::default()).await.unwrap().items;
+    assert_eq!(
+        all.iter().map(|e| e.action.as_str()).collect::<Vec<_>>(),
+        ["key.refused", "key.refused", "user.sign_in"]
+    );
+    let own = b.store.audit_entries(&b.ann(), &filter, PageRequest::default()).await.unwrap().items;
+    assert_eq!(own.len(), 1, "their key, not who signed in");
+    assert_eq!(
+        (own[0].reason.as_deref(), own[0].origin.as_deref()),
+        (Some("revoked, 7 times"), Some("10.0.0.1"))
+    );
+    b.store.chain_audit(10).await.unwrap();
+    assert_eq!(engine(&b).verify_audit(&system).await.unwrap().broken, None);
 }
 
 pub async fn every_kind_of_steering_keeps_its_origin(b: Bench) {

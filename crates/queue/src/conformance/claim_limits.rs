@@ -153,6 +153,14 @@ pub async fn the_most_specific_quota_decides(b: Bench) {
     assert!(b.claim_under(&quotas, 30).await.is_empty());
 }
 
+pub async fn an_owner_is_somebody_else_in_another_tenant(b: Bench) {
+    let ours = b.numbers_of((0..2).map(|_| owned(b.job(b.a), "ann")).collect()).await;
+    let theirs = b.numbers_of((0..2).map(|_| owned(b.job(b.b), "ann")).collect()).await;
+    let mut taken = b.claim_under(&[("_USER_ANN", 1)], 10).await;
+    taken.sort_unstable();
+    assert_eq!(taken, [ours[0], theirs[0]], "one each, whatever the other tenant runs");
+}
+
 pub async fn jobs_without_an_owner_have_no_user_quota(b: Bench) {
     let free = b.create_many(b.a, 3).await;
     let anns = b.numbers_of((0..3).map(|_| owned(b.job(b.a), "ann")).collect()).await;

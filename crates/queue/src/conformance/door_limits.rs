@@ -68,6 +68,17 @@ pub async fn quotas_count_whom_they_were_found_for(b: Bench) {
     assert_eq!(code(&engine, &b, of("vip")).await, "ok", "0 lifts the limit");
 }
 
+/// The owner is whatever a caller says: a tenant cannot use up another's quota by naming its people.
+pub async fn an_owners_quota_is_counted_within_the_tenant(b: Bench) {
+    let settings = [("JOBS_QUOTA_MAX_QUEUED_USER_U_1", 1), ("JOBS_QUOTA_SUBMITS_PER_MIN_USER_U_1", 1)];
+    let engine = b.engine(quotas(&settings));
+    let of = || EnqueueRequest { owner_user_id: Some("u-1".into()), ..import(json!({})) };
+    let theirs = engine.enqueue(&b.bob(), b.b, of()).await;
+    assert!(theirs.is_ok(), "{theirs:?}");
+    assert_eq!(code(&engine, &b, of()).await, "ok", "another tenant's u-1 is somebody else");
+    assert_eq!(code(&engine, &b, of()).await, "QUOTA_EXCEEDED");
+}
+
 pub async fn a_full_key_is_refused_in_reject_mode_and_waits_in_wait_mode(b: Bench) {
     let (engine, system) = (b.engine(EngineConfig::default()), Scope::system("test"));
     let ask = |key: &str| EnqueueRequest { concurrency_key: Some(key.into()), ..import(json!({})) };

@@ -66,13 +66,19 @@ pub async fn an_extent_counts_its_own_jobs_only(b: Bench) {
         ..b.job(b.b)
     };
     let queue = Extent::Queue { domain: "x".into(), queue: "high".into() };
-    let owner = |domain: Option<&str>| Extent::Owner { owner: "u".into(), domain: domain.map(Into::into) };
+    let owner = |owner: &str, domain: Option<&str>| Extent::Owner {
+        tenant: b.a,
+        owner: owner.into(),
+        domain: domain.map(Into::into),
+    };
+    let elsewhere = |owner: &str| NewJob { owner_user_id: Some(owner.into()), ..b.job(b.b) };
     let cases = [
         (Extent::Tenant(b.b), b.job(b.a), b.job(b.b)),
         (Extent::Domain("d".into()), of_kind("e", "default"), of_kind("d", "default")),
         (queue.clone(), of_kind("x", "low"), of_kind("x", "high")),
-        (owner(Some("o")), owned("u", "p"), owned("u", "o")),
-        (Extent::Owner { owner: "v".into(), domain: None }, owned("w", "p"), owned("v", "q")),
+        (owner("u", Some("o")), owned("u", "p"), owned("u", "o")),
+        (owner("v", None), owned("w", "p"), owned("v", "q")),
+        (owner("x", None), elsewhere("x"), owned("x", "q")),
         (b.key(b.a, "doc"), keyed("other", b.job(b.a)), keyed("doc", b.job(b.a))),
         (b.key(b.b, "doc"), keyed("doc", b.job(b.a)), keyed("doc", b.job(b.b))),
     ];
@@ -84,8 +90,8 @@ pub async fn an_extent_counts_its_own_jobs_only(b: Bench) {
         assert!(refused.is_err(), "{extent:?} was full");
     }
     let everywhere = |max| [gate(Counted::Queued, Extent::Everywhere, max)];
-    assert!(b.try_create(b.behind(&everywhere(14))).await.is_err(), "fourteen jobs wait");
-    b.create(b.behind(&everywhere(15))).await;
+    assert!(b.try_create(b.behind(&everywhere(16))).await.is_err(), "sixteen jobs wait");
+    b.create(b.behind(&everywhere(17))).await;
 }
 
 pub async fn a_full_queue_is_overloaded_for_every_tenant(b: Bench) {

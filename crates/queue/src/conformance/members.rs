@@ -3,20 +3,26 @@
 use super::bench::{Bench, NOW, code_of};
 use crate::{
     params::{NewUser, SessionRow},
-    people::{EndSessions, Joined, NewMember, PasswordLink},
+    people::{EndSessions, NewMember, PasswordLink},
     scope::Scope,
 };
-use leasehold_types::{JobStatus, Role, TenantId, UserId};
+use leasehold_types::{
+    JobStatus, Role, TenantId, UserId,
+    people::{AccountMade, Invitation},
+};
 use serde_json::json;
 
 fn link(token: &str) -> PasswordLink {
     PasswordLink { token_hash: token.into(), expires_at: NOW.plus_secs(3_600) }
 }
 
-async fn invite(b: &Bench, scope: &Scope, tenant: TenantId, email: &str, role: Role) -> Joined {
+fn member(tenant: TenantId, email: &str, role: Role, token: &str) -> NewMember {
+    NewMember { tenant, email: email.into(), role, link: link(token) }
+}
+
+async fn invite(b: &Bench, scope: &Scope, tenant: TenantId, email: &str, role: Role) -> Invitation {
     let token = format!("link of {email}");
-    let member = NewMember { tenant, email: email.into(), role, link: link(&token) };
-    b.store.add_member(scope, member).await.unwrap()
+    b.store.invite(scope, member(tenant, email, role, &token)).await.unwrap()
 }
 
 async fn user(b: &Bench, email: &str, super_admin: bool, membership: Option<(TenantId, Role)>) -> UserId {
@@ -38,30 +44,44 @@ async fn session(b: &Bench, id: &str, user: UserId) {
 }
 
 pub async fn somebody_new_is_invited(b: Bench) {
-    let joined = invite(&b, &b.ann(), b.a, "eve@example.org", Role::Viewer).await;
-    assert!(joined.needs_link);
+    let invited = invite(&b, &b.ann(), b.a, "eve@example.org", Role::Viewer).await;
+    assert_eq!(invited.account, None, "the invitation made the account");
+    let id = invited.user.id;
     let members = b.store.members(&b.ann(), b.a).await.unwrap();
     assert_eq!(members.len(), 1);
     assert_eq!((members[0].role, members[0].invited, members[0].joined_at), (Role::Viewer, true, NOW));
+    assert_eq!(members[0].made_by.as_deref(), Some("ann@example.org"));
+    assert!(b.store.memberships(id).await.unwrap().is_empty(), "not yet a member");
     let owner = b.store.link_owner("link of eve@example.org").await.unwrap().unwrap();
-    assert!(owner.invited && owner.user == joined.user);
+    assert!(owner.invited && owner.user == invited.user);
+    assert_eq!(owner.joins.unwrap().tenant_name, "Acme");
+    let unproved = b.store.join(&b.ann(), id, "link of eve@example.org").await;
+    assert_eq!(code_of(unproved), "SETUP_LINK_INVALID", "first a password");
+    b.wait(720);
     let made = b.store.choose_password("link of eve@example.org", Some("Eve"), "fresh", None).await.unwrap();
     assert_eq!(made.name, "Eve");
     let (_, hash) = b.store.credentials("eve@example.org").await.unwrap().unwrap();
     assert_eq!(hash, "fresh");
-    assert!(!b.store.members(&b.ann(), b.a).await.unwrap()[0].invited);
+    let joined = b.store.members(&b.ann(), b.a).await.unwrap().remove(0);
+    assert_eq!(
+        (joined.invited, joined.joined_at),
+        (false, NOW.plus_secs(720)),
+        "from joining, not from inviting"
+    );
     let again = b.store.choose_password("link of eve@example.org", None, "other", None).await;
     assert_eq!(code_of(again), "SETUP_LINK_INVALID");
 }
 
 pub async fn somebody_with_an_account_joins_by_the_link(b: Bench) {
     let eve = user(&b, "eve@example.org", false, Some((b.b, Role::Admin))).await;
-    let joined = invite(&b, &b.ann(), b.a, "eve@example.org", Role::Viewer).await;
-    assert!(joined.needs_link && joined.user.id == eve);
+    let invited = invite(&b, &b.ann(), b.a, "eve@example.org", Role::Viewer).await;
+    assert_eq!(invited.user.id, eve);
+    assert_eq!(invited.account, Some(AccountMade { by: Some("test".into()), at: NOW }));
     assert_eq!(b.store.memberships(eve).await.unwrap().len(), 1, "asked, not taken");
     let listed = b.store.members(&b.ann(), b.a).await.unwrap();
     assert_eq!((listed.len(), listed[0].role, listed[0].invited), (1, Role::Viewer, true));
     let owner = b.store.link_owner("link of eve@example.org").await.unwrap().unwrap();
+    assert_eq!(owner.made_by.as_deref(), Some("test"));
     let joins = owner.joins.unwrap();
     assert_eq!((joins.tenant_name.as_str(), joins.role, owner.invited), ("Acme", Role::Viewer, false));
 
@@ -74,20 +94,37 @@ pub async fn somebody_with_an_account_joins_by_the_link(b: Bench) {
     assert_eq!(b.store.memberships(eve).await.unwrap().len(), 2);
     assert!(!b.store.members(&b.ann(), b.a).await.unwrap()[0].invited);
     assert_eq!(code_of(b.store.join(&b.bob(), eve, token).await), "SETUP_LINK_INVALID", "used up");
-    let again =
-        NewMember { tenant: b.a, email: "eve@example.org".into(), role: Role::Viewer, link: link("x") };
-    assert_eq!(code_of(b.store.add_member(&b.ann(), again).await), "ALREADY_EXISTS");
+    let again = member(b.a, "eve@example.org", Role::Viewer, "x");
+    assert_eq!(code_of(b.store.invite(&b.ann(), again).await), "ALREADY_EXISTS");
 }
 
-pub async fn who_governs_lets_somebody_in_at_once(b: Bench) {
+pub async fn who_governs_lets_nobody_in_without_the_link(b: Bench) {
     let eve = user(&b, "eve@example.org", false, None).await;
     invite(&b, &b.ann(), b.a, "eve@example.org", Role::Viewer).await;
-    let joined = invite(&b, &Scope::system("test"), b.a, "eve@example.org", Role::Admin).await;
-    assert!(!joined.needs_link);
+    let newer = member(b.a, "eve@example.org", Role::Admin, "newer");
+    b.store.invite(&Scope::system("test"), newer).await.unwrap();
+    assert!(b.store.memberships(eve).await.unwrap().is_empty(), "asked, not taken");
+    let old = b.store.join(&b.ann(), eve, "link of eve@example.org").await;
+    assert_eq!(code_of(old), "SETUP_LINK_INVALID", "the newest invitation counts");
+    b.store.join(&b.ann(), eve, "newer").await.unwrap();
     let members = b.store.members(&b.ann(), b.a).await.unwrap();
     assert_eq!((members.len(), members[0].role, members[0].invited), (1, Role::Admin, false));
-    let old = b.store.join(&b.ann(), eve, "link of eve@example.org").await;
-    assert_eq!(code_of(old), "SETUP_LINK_INVALID", "the invitation is over");
+}
+
+/// Two tenants invite the same new address: each link leads to its own tenant, and the second needs the password.
+pub async fn each_invitation_leads_to_its_own_tenant(b: Bench) {
+    let eve = invite(&b, &b.bob(), b.b, "eve@example.org", Role::Admin).await.user.id;
+    let theirs =
+        b.store.invite(&b.ann(), member(b.a, "eve@example.org", Role::Viewer, "acme")).await.unwrap();
+    assert_eq!(theirs.account.unwrap().by.as_deref(), Some("bob@example.org"), "the inviter can notice");
+    b.store.choose_password("link of eve@example.org", None, "squatted", None).await.unwrap();
+    let places = b.store.memberships(eve).await.unwrap();
+    assert_eq!(places.iter().map(|m| m.tenant.id).collect::<Vec<_>>(), [b.b]);
+    let taken = b.store.choose_password("acme", None, "other", None).await;
+    assert_eq!(code_of(taken), "SETUP_LINK_INVALID", "there is a password now");
+    assert!(!b.store.link_owner("acme").await.unwrap().unwrap().invited);
+    b.store.join(&b.ann(), eve, "acme").await.unwrap();
+    assert_eq!(b.store.memberships(eve).await.unwrap().len(), 2);
 }
 
 pub async fn an_invitation_is_renewed_changed_and_taken_back(b: Bench) {
@@ -108,13 +145,12 @@ pub async fn an_invitation_is_renewed_changed_and_taken_back(b: Bench) {
 
 pub async fn one_tenants_link_opens_no_other_tenant(b: Bench) {
     let eve = invite(&b, &b.ann(), b.a, "eve@example.org", Role::Viewer).await.user.id;
-    let theirs =
-        NewMember { tenant: b.b, email: "eve@example.org".into(), role: Role::Viewer, link: link("b") };
-    assert_eq!(code_of(b.store.add_member(&b.bob(), theirs.clone()).await), "ALREADY_EXISTS");
     assert_eq!(code_of(b.store.offer_password_link(&b.bob(), eve, link("b")).await), "NOT_FOUND");
-    b.store.add_member(&Scope::system("test"), theirs).await.unwrap();
-    assert_eq!(code_of(b.store.offer_password_link(&b.ann(), eve, link("c")).await), "NOT_FOUND");
+    b.store.invite(&b.bob(), member(b.b, "eve@example.org", Role::Viewer, "b")).await.unwrap();
+    b.store.offer_password_link(&b.ann(), eve, link("c")).await.unwrap();
     assert!(b.store.link_owner("link of eve@example.org").await.unwrap().is_none(), "replaced");
+    assert_eq!(b.store.link_owner("c").await.unwrap().unwrap().joins.unwrap().tenant_name, "Acme");
+    assert_eq!(b.store.link_owner("b").await.unwrap().unwrap().joins.unwrap().tenant_name, "Birch");
 }
 
 pub async fn an_admin_cannot_reset_a_password(b: Bench) {
@@ -133,8 +169,8 @@ pub async fn foreign_members_are_not_found(b: Bench) {
     assert_eq!(code_of(b.store.set_role(&b.bob(), b.a, eve, Role::Admin, true).await), "NOT_FOUND");
     assert_eq!(code_of(b.store.remove_member(&b.bob(), b.a, eve, true).await), "NOT_FOUND");
     assert_eq!(code_of(b.store.set_role(&b.bob(), b.b, eve, Role::Admin, true).await), "NOT_FOUND");
-    let theirs = NewMember { tenant: b.a, email: "x@example.org".into(), role: Role::Admin, link: link("x") };
-    assert_eq!(code_of(b.store.add_member(&b.bob(), theirs).await), "NOT_FOUND");
+    let theirs = member(b.a, "x@example.org", Role::Admin, "x");
+    assert_eq!(code_of(b.store.invite(&b.bob(), theirs).await), "NOT_FOUND");
     assert!(b.store.credentials("x@example.org").await.unwrap().is_none(), "nothing half-written");
 }
 

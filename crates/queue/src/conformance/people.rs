@@ -2,7 +2,7 @@
 
 use super::bench::{Bench, NOW, code_of, person};
 use crate::{
-    params::{NewKey, NewTenant, NewUser},
+    params::{NewKey, NewTenant, NewUser, TenantChange},
     scope::Scope,
 };
 use leasehold_types::{KeyId, PageRequest, Role, TenantId, people::AuditFilter};
@@ -44,6 +44,24 @@ pub async fn a_tenant_is_found_by_its_slug(b: Bench) {
         ("Oak & Sons", "Europe/Berlin", NOW)
     );
     assert!(b.store.tenant_by_slug(&scope, "elm").await.unwrap().is_none());
+}
+
+pub async fn a_tenant_gets_another_name_and_time_zone(b: Bench) {
+    let zone = TenantChange { timezone: Some("Asia/Tokyo".into()), ..TenantChange::default() };
+    let changed = b.store.update_tenant(&b.ann(), b.a, zone.clone()).await.unwrap();
+    assert_eq!((changed.name.as_str(), changed.timezone.as_str()), ("Acme", "Asia/Tokyo"), "the rest stays");
+    let name = TenantChange { name: Some("Acme & Sons".into()), ..TenantChange::default() };
+    let changed = b.store.update_tenant(&b.ann(), b.a, name).await.unwrap();
+    assert_eq!((changed.name.as_str(), changed.timezone.as_str()), ("Acme & Sons", "Asia/Tokyo"));
+    assert_eq!(b.store.tenant(&b.ann(), b.a).await.unwrap(), Some(changed));
+    assert_eq!(code_of(b.store.update_tenant(&b.bob(), b.a, zone.clone()).await), "NOT_FOUND");
+    let nobody = TenantId(Uuid::nil());
+    assert_eq!(code_of(b.store.update_tenant(&Scope::system("test"), nobody, zone).await), "NOT_FOUND");
+    let log = b.store.audit_entries(&b.ann(), &AuditFilter::default(), PageRequest::default()).await.unwrap();
+    let acts: Vec<_> = log.items.iter().map(|e| (e.action.as_str(), e.reason.as_deref())).collect();
+    let expected =
+        [("tenant.update", Some("name: Acme & Sons")), ("tenant.update", Some("time zone: Asia/Tokyo"))];
+    assert_eq!(acts, expected);
 }
 
 pub async fn a_slug_is_taken_once(b: Bench) {

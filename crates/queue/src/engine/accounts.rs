@@ -4,12 +4,12 @@ use super::{Engine, people::text};
 use crate::{
     engine::normalise_email,
     params::NewKey,
-    people::{EndSessions, Joined, NewMember, PasswordLink},
+    people::{EndSessions, NewMember, PasswordLink, local_part},
     scope::{Actor, Permission, Scope},
 };
 use leasehold_types::{
     KeyId, Problem, ProblemCode, Role, TenantId, Timestamp, UserId,
-    people::{Account, Member, SignedIn},
+    people::{Account, Invitation, Member, SignedIn},
     view::{ApiKey, User},
 };
 
@@ -34,20 +34,24 @@ pub struct KeyRequest {
 impl Engine {
     pub async fn members(&self, scope: &Scope, tenant: TenantId) -> Result<Vec<Member>, Problem> {
         scope.require(Permission::View)?;
-        Ok(self.store.members(scope, tenant).await?)
+        let mut members = self.store.members(scope, tenant).await?;
+        members.iter_mut().filter(|member| member.invited).for_each(|member| hide(&mut member.user));
+        Ok(members)
     }
 
-    pub async fn add_member(
+    pub async fn invite(
         &self,
         scope: &Scope,
         tenant: TenantId,
         email: &str,
         role: Role,
         link: PasswordLink,
-    ) -> Result<Joined, Problem> {
+    ) -> Result<Invitation, Problem> {
         administers(scope)?;
         let email = normalise_email(email)?;
-        Ok(self.store.add_member(scope, NewMember { tenant, email, role, link }).await?)
+        let mut invitation = self.store.invite(scope, NewMember { tenant, email, role, link }).await?;
+        hide(&mut invitation.user);
+        Ok(invitation)
     }
 
     pub async fn set_role(
@@ -167,6 +171,12 @@ impl Engine {
     }
 }
 
+/// Who was asked has not agreed to be known by more than the address they were asked by.
+fn hide(user: &mut User) {
+    user.name = local_part(&user.email).to_owned();
+    user.super_admin = false;
+}
+
 /// In the order of their strength, each once.
 fn known_scopes(request: &KeyRequest) -> Result<Vec<String>, Problem> {
     let asked = &request.scopes;
@@ -185,7 +195,7 @@ fn known_scopes(request: &KeyRequest) -> Result<Vec<String>, Problem> {
 
 /// Who lets people and programs in must be a person of the tenant, or govern: a key that may write must not be
 /// able to make itself a stronger one.
-fn administers(scope: &Scope) -> Result<(), Problem> {
+pub(super) fn administers(scope: &Scope) -> Result<(), Problem> {
     match scope.actor {
         Actor::Key { .. } => scope.require(Permission::Govern),
         Actor::User { .. } | Actor::Terminal(_) | Actor::System(_) => scope.require(Permission::Operate),
@@ -214,7 +224,7 @@ mod tests {
 
     #[test]
     fn a_key_that_may_write_lets_nobody_in() {
-        let key = Actor::Key { id: KeyId(uuid::Uuid::nil()), prefix: "p".into() };
+        let key = Actor::Key { id: KeyId(uuid::Uuid::nil()), name: "ci".into(), prefix: "p".into() };
         let scope = |permission| Scope::new(Reach::All, key.clone(), permission);
         assert!(administers(&scope(Permission::Operate)).is_err());
         assert!(administers(&scope(Permission::Govern)).is_ok());

@@ -16,6 +16,7 @@ use leasehold_types::{
     view::Tenant,
 };
 use serde_json::{Value, json};
+use std::collections::HashSet;
 use uuid::Uuid;
 
 const LONGEST_ID: usize = 200;
@@ -53,7 +54,7 @@ impl Engine {
         let event = self.checked_event(tenant.id, request)?;
         let before = self.store.received_event(tenant.id, &event.event_id, &event.payload_hash).await?;
         if let Some(answer) = before.and_then(answer) {
-            return Ok(answer);
+            return self.as_seen(scope, &tenant, answer).await;
         }
         for _ in 0..ROUNDS {
             let triggers = self.store.triggers_on(tenant.id, &event.name).await?;
@@ -65,11 +66,31 @@ impl Engine {
             }
             let received = self.store.receive_event(scope, event.clone(), &seen, firings).await?;
             if let Some(answer) = answer(received) {
-                return Ok(answer);
+                return self.as_seen(scope, &tenant, answer).await;
             }
         }
         let detail = "The triggers of this event are being edited. Nothing was kept; please send it again.";
         Err(Problem::new(ProblemCode::Unavailable, detail).retry_after(1))
+    }
+
+    /// Without the firings of triggers outside of the caller's domains.
+    async fn as_seen(
+        &self,
+        scope: &Scope,
+        tenant: &Tenant,
+        mut answer: EventAnswer,
+    ) -> Result<EventAnswer, Problem> {
+        if scope.domains.is_none() {
+            return Ok(answer);
+        }
+        let definitions = self.definitions().await?;
+        let seen = |trigger: &Trigger| {
+            definitions.get(&trigger.definition_id).is_some_and(|kind| scope.sees_domain(&kind.domain))
+        };
+        let triggers = self.store.triggers_on(tenant.id, &answer.event.name).await?;
+        let known: HashSet<_> = triggers.iter().filter(|t| seen(t)).map(|trigger| trigger.id).collect();
+        answer.firings.retain(|firing| known.contains(&firing.trigger_id));
+        Ok(answer)
     }
 
     fn checked_event(&self, tenant_id: TenantId, request: AppEventRequest) -> Result<NewAppEvent, Problem> {

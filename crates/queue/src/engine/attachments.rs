@@ -18,7 +18,7 @@ use std::{
 };
 
 /// How long the keys that sign links are remembered; a new one is used everywhere after that.
-const KEYS_FRESH: Duration = Duration::from_secs(5);
+pub(super) const KEYS_FRESH: Duration = Duration::from_secs(5);
 /// A link nobody knows may be signed with a key that is younger than what is remembered. Looked up so often at most.
 const KEYS_RECENT: Duration = Duration::from_millis(250);
 
@@ -76,7 +76,7 @@ impl Engine {
         Ok(keys)
     }
 
-    async fn signer(&self, fresh: Duration) -> Result<Arc<Signer>, Problem> {
+    pub(super) async fn signer(&self, fresh: Duration) -> Result<Arc<Signer>, Problem> {
         if let Some((since, signer)) = self.remembered_signer().as_ref()
             && since.elapsed() < fresh
         {

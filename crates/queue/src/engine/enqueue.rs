@@ -5,8 +5,11 @@ use crate::{
     params::{Created, HowCreated, NewJob},
     scope::{Permission, Scope},
 };
-use leasehold_types::{JobRef, Problem, ProblemCode, Source, TenantId, Timestamp};
+use leasehold_types::{
+    DefinitionId, JobRef, Problem, ProblemCode, Source, TenantId, Timestamp, view::Definition,
+};
 use serde_json::Value;
+use std::collections::HashMap;
 
 /// Requests that may come in one call.
 pub const MOST_AT_ONCE: usize = 10_000;
@@ -70,6 +73,12 @@ pub struct Enqueued {
 }
 
 impl Enqueued {
+    /// `asked` is the kind that was asked for; who holds a dedupe key may be of another.
+    fn new(job: Created, asked: String, definitions: &HashMap<DefinitionId, Definition>) -> Self {
+        let own = job.definition_id.and_then(|id| definitions.get(&id));
+        Self { definition_key: own.map_or(asked, |definition| definition.key.clone()), job }
+    }
+
     pub fn is_new(&self) -> bool {
         self.job.how == HowCreated::Inserted
     }
@@ -86,7 +95,8 @@ impl Engine {
         let key = request.definition_key.clone();
         let job = Door::open(self, scope, tenant).await?.check(request).await?;
         let job = self.create_one(scope, job).await?;
-        Ok(Enqueued { job, definition_key: key })
+        let definitions = self.definitions().await?;
+        Ok(Enqueued::new(job, key, &definitions))
     }
 
     /// Up to ten thousand in one call to the store, with an answer for each, in their order. What is wrong with
@@ -118,10 +128,11 @@ impl Engine {
                 key
             }));
         }
+        let definitions = self.definitions().await?;
         let mut created = self.store.create_jobs(scope, jobs).await?.into_iter();
         let mut answer = |key: String| {
             let job = created.next().unwrap_or_else(|| Err(no_answer()))?;
-            Ok(Enqueued { job, definition_key: key })
+            Ok(Enqueued::new(job, key, &definitions))
         };
         Ok(answers.into_iter().map(|checked| checked.and_then(&mut answer)).collect())
     }

@@ -1,9 +1,11 @@
 //! Tenants, users and the first-run setup. Passwords arrive here already hashed.
 
-use super::Engine;
+use super::{Engine, accounts::administers};
 use crate::{
-    params::{NewTenant, NewUser},
+    params::{NewTenant, NewUser, TenantChange},
+    people::local_part,
     scope::{Permission, Scope},
+    triggers::schedule::zone_name,
 };
 use leasehold_types::{
     Problem, ProblemCode, Role, TenantId,
@@ -28,10 +30,26 @@ impl Engine {
         scope: &Scope,
         name: &str,
         slug: Option<&str>,
+        timezone: Option<&str>,
     ) -> Result<Tenant, Problem> {
         scope.require(Permission::Govern)?;
-        let tenant = new_tenant(name, slug)?;
+        let tenant = new_tenant(name, slug, timezone)?;
         Ok(self.store.create_tenant(scope, tenant).await?)
+    }
+
+    /// Its admins may: name and time zone are theirs.
+    pub async fn update_tenant(
+        &self,
+        scope: &Scope,
+        tenant: TenantId,
+        change: TenantChange,
+    ) -> Result<Tenant, Problem> {
+        administers(scope)?;
+        let change = TenantChange {
+            name: change.name.map(|name| text("name", &name)).transpose()?,
+            timezone: change.timezone.map(|zone| zone_name(zone.trim())).transpose()?,
+        };
+        Ok(self.store.update_tenant(scope, tenant, change).await?)
     }
 
     pub async fn create_user(
@@ -44,7 +62,7 @@ impl Engine {
     ) -> Result<User, Problem> {
         scope.require(Permission::Govern)?;
         let email = normalise_email(email)?;
-        let name = email.split('@').next().unwrap_or_default().to_owned();
+        let name = local_part(&email).to_owned();
         let user = NewUser { email, name, password_hash, super_admin, membership };
         Ok(self.store.create_user(scope, user).await?)
     }
@@ -58,8 +76,8 @@ impl Engine {
             super_admin: true,
             membership: None,
         };
-        let tenant =
-            new_tenant(&request.tenant_name, None).map_err(|p| Problem::invalid("tenant_name", p.detail))?;
+        let tenant = new_tenant(&request.tenant_name, None, None)
+            .map_err(|p| Problem::invalid("tenant_name", p.detail))?;
         Ok(self.store.create_first_admin(&request.token_hash, user, Some(tenant), request.origin).await?)
     }
 
@@ -81,7 +99,7 @@ pub fn normalise_email(email: &str) -> Result<String, Problem> {
     Ok(email)
 }
 
-fn new_tenant(name: &str, slug: Option<&str>) -> Result<NewTenant, Problem> {
+fn new_tenant(name: &str, slug: Option<&str>, timezone: Option<&str>) -> Result<NewTenant, Problem> {
     let name = text("name", name)?;
     let slug = slug.map_or_else(|| slugify(&name), str::to_owned);
     let well_formed = !slug.is_empty()
@@ -92,7 +110,8 @@ fn new_tenant(name: &str, slug: Option<&str>) -> Result<NewTenant, Problem> {
         let message = "The name needs a letter or digit from a to z or 0 to 9, for its address.";
         return Err(Problem::invalid("name", message));
     }
-    Ok(NewTenant { slug, name, timezone: "UTC".into() })
+    let timezone = zone_name(timezone.map_or("UTC", str::trim))?;
+    Ok(NewTenant { slug, name, timezone })
 }
 
 fn slugify(name: &str) -> String {
@@ -129,8 +148,10 @@ mod tests {
     fn names_become_addresses() {
         assert_eq!(slugify("Acme Photos, Inc."), "acme-photos-inc");
         assert_eq!(slugify("  Über 9000 "), "ber-9000");
-        assert!(new_tenant("日本", None).is_err());
-        assert!(new_tenant("x", Some("Not Good")).is_err());
+        assert!(new_tenant("日本", None, None).is_err());
+        assert!(new_tenant("x", Some("Not Good"), None).is_err());
+        assert!(new_tenant("x", None, Some("Mars/Olympus")).is_err());
+        assert_eq!(new_tenant("x", None, Some(" europe/berlin")).unwrap().timezone, "Europe/Berlin");
     }
 
     #[test]

@@ -47,7 +47,7 @@ fn key(job: &NewJob, limits: &DefinitionLimits) -> Option<Gate> {
 fn quota(job: &NewJob, quotas: &Quotas, quota: Quota, counted: Counted) -> Option<Gate> {
     let ceiling = quotas.ceiling(quota, &job.domain, job.owner_user_id.as_deref())?;
     let extent = match (ceiling.owner, ceiling.domain) {
-        (Some(owner), domain) => Extent::Owner { owner, domain },
+        (Some(owner), domain) => Extent::Owner { tenant: job.tenant_id, owner, domain },
         (None, Some(domain)) => Extent::Domain(domain),
         (None, None) => Extent::Everywhere,
     };

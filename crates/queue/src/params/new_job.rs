@@ -2,7 +2,7 @@
 
 use crate::gate::Gate;
 use leasehold_types::{
-    DefinitionId, JobId, JobStatus, Problem, Source, TenantId, Timestamp, view::Definition,
+    DefinitionId, JobId, JobStatus, Problem, ProblemCode, Source, TenantId, Timestamp, view::Definition,
 };
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -109,6 +109,15 @@ pub struct Created {
     pub status: JobStatus,
     pub queued_at: Timestamp,
     pub how: HowCreated,
+    /// Of the job that there is, which may be another kind than was asked for.
+    pub domain: String,
+    pub definition_id: Option<DefinitionId>,
+}
+
+/// An active job holds the dedupe key, and the caller may know nothing of its domain.
+pub fn held_out_of_sight() -> Problem {
+    let detail = "A job outside your domains holds this dedupe key. Nothing was created; use another key.";
+    Problem::new(ProblemCode::AlreadyExists, detail).with_field("dedupe_key", detail)
 }
 
 /// One answer per job asked for, in the same order.

@@ -62,6 +62,17 @@ pub fn zone_name(name: &str) -> Result<String, Problem> {
     Ok(zone.iana_name().unwrap_or(name).to_owned())
 }
 
+/// The names of all zones, sorted.
+pub fn zone_names() -> Vec<String> {
+    zones().available().map(|zone| zone.to_string()).collect()
+}
+
+/// A moment on a zone's clock: `16 Nov 2026, 04:31:23 Europe/Berlin`.
+pub fn on_the_clock(at: Timestamp, timezone: &str) -> Option<String> {
+    let there = Moment::from_microsecond(at.micros()).ok()?.to_zoned(zone(timezone).ok()?);
+    Some(format!("{} {timezone}", there.strftime("%-d %b %Y, %H:%M:%S")))
+}
+
 fn zone(name: &str) -> Result<TimeZone, Problem> {
     let known = (name.len() <= LONGEST_ZONE && !name.eq_ignore_ascii_case("Etc/Unknown"))
         .then(|| zones().get(name).ok())

@@ -78,7 +78,7 @@ impl Columns {
     }
 }
 
-/// Inserts what it is given, in that order; jobs of tenants that do not exist are left out, and those that do are
+/// Inserts what it is given, in that order, with one audit row for each tenant; jobs of tenants that do not exist are left out, and those that do are
 /// held until the commit: once a statement, where a foreign key would look once a row.
 pub async fn jobs(
     executor: impl PgExecutor<'_>,
@@ -126,9 +126,11 @@ pub async fn jobs(
              SELECT tenant_id, domain, queue, job_type, 'queued', count(*), $25 FROM made
              GROUP BY tenant_id, domain, queue, job_type),
            audited AS (
-             INSERT INTO audit_log (tenant_id, actor, action, object_type, object_id, created_at, origin)
-             SELECT tenant_id, $26, 'job.create', 'job', number::text, $24, $29 FROM made
-             WHERE $26::text IS NOT NULL)
+             INSERT INTO audit_log (tenant_id, actor, action, object_type, object_id, reason, created_at, origin)
+             SELECT tenant_id, $26, 'job.create', CASE WHEN count(*) = 1 THEN 'job' ELSE 'jobs' END,
+                    CASE WHEN count(*) = 1 THEN min(number)::text ELSE min(number) || '–' || max(number) END,
+                    CASE WHEN count(*) > 1 THEN count(*) || ' jobs in one call' END, $24, $29
+             FROM made WHERE $26::text IS NOT NULL GROUP BY tenant_id)
            SELECT number, id FROM made"#,
         &c.id,
         &c.tenant,

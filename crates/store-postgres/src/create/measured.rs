@@ -146,26 +146,29 @@ async fn of_owners(
     let asked: Vec<_> = measures
         .iter()
         .filter_map(|m| match &m.extent {
-            Extent::Owner { owner, domain } => Some((*m, owner.clone(), domain.clone())),
+            Extent::Owner { tenant, owner, domain } => Some((*m, tenant.0, owner.clone(), domain.clone())),
             _ => None,
         })
         .collect();
     if asked.is_empty() {
         return Ok(());
     }
-    let owners: Vec<String> = asked.iter().map(|(_, owner, _)| owner.clone()).collect();
-    let domains: Vec<Option<String>> = asked.iter().map(|(_, _, domain)| domain.clone()).collect();
+    let tenants: Vec<Uuid> = asked.iter().map(|(_, tenant, ..)| *tenant).collect();
+    let owners: Vec<String> = asked.iter().map(|(_, _, owner, _)| owner.clone()).collect();
+    let domains: Vec<Option<String>> = asked.iter().map(|(.., domain)| domain.clone()).collect();
     let active: Vec<bool> = asked.iter().map(|(m, ..)| m.counted == Counted::Active).collect();
     let rows = sqlx::query_scalar!(
         r#"SELECT (SELECT count(*) FROM jobs j
-                   WHERE j.owner_user_id = a.owner AND j.owner_user_id IS NOT NULL
+                   WHERE j.tenant_id = a.tenant_id AND j.owner_user_id = a.owner AND j.owner_user_id IS NOT NULL
                      AND j.status IN ('queued', 'processing') AND (a.active OR j.status = 'queued')
                      AND (a.domain IS NULL OR j.domain = a.domain)) AS "jobs!"
-           FROM UNNEST($1::text[], $2::text[], $3::bool[]) WITH ORDINALITY AS a(owner, domain, active, place)
+           FROM UNNEST($4::uuid[], $1::text[], $2::text[], $3::bool[]) WITH ORDINALITY
+                  AS a(tenant_id, owner, domain, active, place)
            ORDER BY a.place"#,
         &owners,
         &domains as &[Option<String>],
-        &active
+        &active,
+        &tenants
     )
     .fetch_all(connection)
     .await?;

@@ -7,9 +7,9 @@ use crate::{
 use leasehold_queue::{
     Scope, StoreResult,
     gate::Turnstile,
-    params::{Created, HowCreated, Idempotency, NewJob},
+    params::{Created, HowCreated, Idempotency, NewJob, held_out_of_sight},
 };
-use leasehold_types::{JobId, Problem, ProblemCode};
+use leasehold_types::{DefinitionId, JobId, Problem, ProblemCode};
 use sqlx::{PgConnection, PgExecutor, PgPool};
 use std::collections::HashMap;
 use time::OffsetDateTime;
@@ -43,10 +43,11 @@ pub fn decide(scope: &Scope, jobs: &[NewJob], known: &Known, turnstile: &mut Tur
             if !scope.reaches(job.tenant_id) {
                 return Decision::Refused(Problem::not_found("This tenant"));
             }
-            let decision =
-                replay(job, known, &earlier).or_else(|| deduplicate(job, known, &earlier)).unwrap_or_else(
-                    || turnstile.admit(job).map_or_else(Decision::Refused, |()| Decision::Insert),
-                );
+            let decision = replay(job, known, &earlier)
+                .or_else(|| deduplicate(scope, job, known, &earlier))
+                .unwrap_or_else(|| {
+                    turnstile.admit(job).map_or_else(Decision::Refused, |()| Decision::Insert)
+                });
             if matches!(decision, Decision::Insert) {
                 earlier.remember(index, job);
             }
@@ -90,9 +91,12 @@ fn replay(job: &NewJob, known: &Known, earlier: &Earlier) -> Option<Decision> {
     Some(if *hash == idempotency.payload_hash { decision } else { Decision::Refused(conflict()) })
 }
 
-fn deduplicate(job: &NewJob, known: &Known, earlier: &Earlier) -> Option<Decision> {
+fn deduplicate(scope: &Scope, job: &NewJob, known: &Known, earlier: &Earlier) -> Option<Decision> {
     let key = (job.tenant_id.0, job.dedupe_key.clone()?);
     if let Some(created) = known.dedupe.get(&key) {
+        if !scope.sees_domain(&created.domain) {
+            return Some(Decision::Refused(held_out_of_sight()));
+        }
         return Some(Decision::Existing(created.clone()));
     }
     earlier.dedupe.get(&key).map(|index| Decision::SameAs(*index, HowCreated::Deduplicated))
@@ -141,7 +145,7 @@ async fn used_keys(
     let keys: Vec<String> = asked.iter().map(|(_, i)| i.key.clone()).collect();
     let rows = sqlx::query!(
         r#"SELECT i.tenant_id, i.domain, i.queue, i.job_type, i.key, i.payload_hash,
-                  j.number, j.id, j.status, j.queued_at
+                  j.number, j.id, j.status, j.queued_at, j.definition_id
            FROM UNNEST($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[])
                   AS a(tenant_id, domain, queue, job_type, key)
            JOIN job_idempotency i USING (tenant_id, domain, queue, job_type, key)
@@ -159,7 +163,11 @@ async fn used_keys(
     .map_err(database)?;
     rows.into_iter()
         .map(|r| {
-            let job = created(r.number, r.id, &r.status, r.queued_at, HowCreated::Replayed)?;
+            let job = Created {
+                domain: r.domain.clone(),
+                definition_id: r.definition_id.map(DefinitionId),
+                ..created(r.number, r.id, &r.status, r.queued_at, HowCreated::Replayed)?
+            };
             Ok(((r.tenant_id, r.domain, r.queue, r.job_type, r.key), (r.payload_hash, job)))
         })
         .collect()
@@ -175,7 +183,8 @@ async fn active_keys(
         return Ok(HashMap::new());
     }
     let rows = sqlx::query!(
-        r#"SELECT j.tenant_id, a.dedupe_key AS "dedupe_key!", j.number, j.id, j.status, j.queued_at
+        r#"SELECT j.tenant_id, a.dedupe_key AS "dedupe_key!", j.number, j.id, j.status, j.queued_at,
+                  j.domain, j.definition_id
            FROM UNNEST($1::uuid[], $2::text[]) AS a(tenant_id, dedupe_key)
            JOIN jobs j ON j.tenant_id = a.tenant_id AND j.dedupe_key = a.dedupe_key
                       AND j.status IN ('queued', 'processing')"#,
@@ -187,7 +196,11 @@ async fn active_keys(
     .map_err(database)?;
     rows.into_iter()
         .map(|r| {
-            let job = created(r.number, r.id, &r.status, r.queued_at, HowCreated::Deduplicated)?;
+            let job = Created {
+                domain: r.domain,
+                definition_id: r.definition_id.map(DefinitionId),
+                ..created(r.number, r.id, &r.status, r.queued_at, HowCreated::Deduplicated)?
+            };
             Ok(((r.tenant_id, r.dedupe_key), job))
         })
         .collect()
@@ -206,5 +219,7 @@ fn created(
         status: word("jobs", "status", status)?,
         queued_at: stamp(queued_at),
         how,
+        domain: String::new(),
+        definition_id: None,
     })
 }

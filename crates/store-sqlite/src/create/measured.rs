@@ -19,7 +19,9 @@ pub(super) async fn count(
         (_, Extent::Tenant(tenant)) => in_tenant(connection, &tenant.to_string(), active).await,
         (_, Extent::Domain(domain)) => in_domain(connection, domain, active).await,
         (_, Extent::Queue { domain, queue }) => in_queue(connection, domain, queue, active).await,
-        (_, Extent::Owner { owner, domain }) => of_owner(connection, owner, domain.as_deref(), active).await,
+        (_, Extent::Owner { tenant, owner, domain }) => {
+            of_owner(connection, &tenant.to_string(), owner, domain.as_deref(), active).await
+        }
         (_, Extent::Key { tenant, domain, job_type, key }) => {
             of_key(connection, [&tenant.to_string(), domain, job_type, key], active).await
         }
@@ -81,17 +83,19 @@ async fn in_queue(
 
 async fn of_owner(
     connection: &mut SqliteConnection,
+    tenant: &str,
     owner: &str,
     domain: Option<&str>,
     active: bool,
 ) -> Outcome<i64> {
     let jobs = sqlx::query_scalar!(
         r#"SELECT COUNT(*) AS "jobs!: i64" FROM jobs
-           WHERE owner_user_id = ?1 AND owner_user_id IS NOT NULL AND status IN ('queued', 'processing')
-             AND (?3 OR status = 'queued') AND (?2 IS NULL OR domain = ?2)"#,
+           WHERE tenant_id = ?4 AND owner_user_id = ?1 AND owner_user_id IS NOT NULL
+             AND status IN ('queued', 'processing') AND (?3 OR status = 'queued') AND (?2 IS NULL OR domain = ?2)"#,
         owner,
         domain,
-        active
+        active,
+        tenant
     )
     .fetch_one(connection)
     .await?;

@@ -22,7 +22,7 @@ const TRIES: u32 = 5;
 pub struct Desk {
     engine: Arc<Engine>,
     lease: Lease,
-    /// No handler reads another tenant's files.
+    /// No handler reads another tenant's files, nor, where people are kept to domains, another domain's.
     scope: Scope,
     lease_for: Duration,
     stop: StopSignal,
@@ -31,6 +31,7 @@ pub struct Desk {
 impl Desk {
     pub fn new(engine: Arc<Engine>, job: &ClaimedJob, lease_for: Duration, stop: StopSignal) -> Self {
         let scope = Scope::system("worker").within(job.tenant_id);
+        let scope = engine.config().domains.confine_job(scope, &job.domain);
         Self { engine, lease: job.lease.clone(), scope, lease_for, stop }
     }
 

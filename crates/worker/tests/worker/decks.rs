@@ -8,16 +8,19 @@ use leasehold_decks::{
     watch::unwatched,
 };
 use leasehold_queue::{
+    Engine, EngineConfig,
     attachments::{NewAttachment, sha256_hex},
+    domains::DomainPolicy,
     engine::EnqueueRequest,
-    params::{Renewal, Selector},
+    params::{NewDefinition, Renewal, Selector},
 };
 use leasehold_types::{
     JobRef, JobStatus, LogStream, Source as Asked, WorkerId,
     view::{AttachmentView, JobDetail},
 };
+use leasehold_worker::builtin;
 use serde_json::{Value, json};
-use std::{path::Path, process::Command, time::Duration};
+use std::{path::Path, process::Command, sync::Arc, time::Duration};
 
 const SAMPLE: &str = include_str!("../../../../docs/samples/harbour.md");
 
@@ -168,7 +171,7 @@ async fn another_tenants_deck_does_not_exist() {
     let converted = house.enqueue("decks.convert", json!({"markdown": "# Ours"})).await;
     assert_completed(&house.finished(converted).await);
     let file = files(&house, converted).await.remove(0);
-    let strangers = house.engine.create_tenant(&house.scope, "Birch", None).await.unwrap().id;
+    let strangers = house.engine.create_tenant(&house.scope, "Birch", None, None).await.unwrap().id;
     for payload in [json!({"source_job": converted}), json!({"attachment": file.id})] {
         let request = EnqueueRequest::new("decks.export", payload, Asked::Manual);
         let number = house.engine.enqueue(&house.scope, strangers, request).await.unwrap().job.number;
@@ -178,6 +181,36 @@ async fn another_tenants_deck_does_not_exist() {
     let ours = house.enqueue("decks.export", json!({"attachment": file.id, "format": "pdf"})).await;
     assert_completed(&house.finished(ours).await);
     assert_eq!(files(&house, ours).await[0].name, "ours.pdf");
+    worker.stop().await;
+}
+
+/// Where people are kept to domains, a payload must not fetch for them what they may not see.
+#[tokio::test(flavor = "multi_thread")]
+async fn another_domains_files_are_not_read() {
+    let mut house = House::on(On::Sqlite).await;
+    let domains = DomainPolicy { scoped: true, ..DomainPolicy::default() };
+    let config = EngineConfig { domains, ..house.engine.config().clone() };
+    let (store, clock) = (house.engine.store().clone(), house.engine.clock().clone());
+    house.engine = Arc::new(Engine::new(store.clone(), clock, config));
+    let like = builtin::definitions().remove(0);
+    let (key, domain, executor) = ("hr.notes".into(), "hr".into(), "remote".into());
+    let hidden = NewDefinition { key, domain, executor, job_type: "notes".into(), ..like };
+    store.ensure_definition(NewDefinition { arg_schema: json!({"type": "object"}), ..hidden }).await.unwrap();
+    let hidden = house.enqueue("hr.notes", json!({})).await;
+    let notes = NewAttachment::new("notes.md", "text/markdown", b"# Salaries".to_vec());
+    let file = store.keep_file(&house.scope, JobRef::Number(hidden), notes).await.unwrap();
+    house.cancel(hidden).await;
+    let worker = house.start(House::config());
+    for payload in [json!({"source_job": hidden}), json!({"attachment": file.id})] {
+        let job = house.finished(house.enqueue("decks.convert", payload.clone()).await).await;
+        assert_eq!(job.row.status, JobStatus::Failed, "{payload}");
+        assert_eq!(job.row.error_code.as_deref(), Some("forbidden"), "{payload}");
+        assert!(files(&house, job.row.number).await.is_empty());
+    }
+    let own = house.enqueue("decks.convert", json!({"markdown": "# Ours"})).await;
+    assert_completed(&house.finished(own).await);
+    let export = house.enqueue("decks.export", json!({"source_job": own, "format": "pdf"})).await;
+    assert_completed(&house.finished(export).await);
     worker.stop().await;
 }
 

@@ -67,7 +67,7 @@ impl House {
         let config = EngineConfig { rules, ..EngineConfig::default() };
         let engine = Arc::new(Engine::new(store.clone(), clock, config));
         let scope = Scope::system("test");
-        let tenant = engine.create_tenant(&scope, "Acme", None).await.unwrap().id;
+        let tenant = engine.create_tenant(&scope, "Acme", None, None).await.unwrap().id;
         for definition in book.definitions().into_iter().chain(builtin::definitions()) {
             store.ensure_definition(definition).await.unwrap();
         }

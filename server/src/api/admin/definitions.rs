@@ -3,7 +3,7 @@
 use super::definition_body::{Change, Definition, Definitions, New};
 use crate::{
     api::{Answer, Api, Body, DefinitionParam, NamePath, Refusal},
-    auth::api_key::Entered,
+    auth::api_key::{Entered, Governing},
 };
 use axum::{Json, extract::State, http::StatusCode};
 use leasehold_queue::Permission;
@@ -33,7 +33,7 @@ pub async fn list(State(api): State<Api>, Entered(scope): Entered) -> Answer<Def
 )]
 pub async fn create(
     State(api): State<Api>,
-    Entered(scope): Entered,
+    Governing(scope): Governing,
     Body(body): Body<New>,
 ) -> Result<(StatusCode, Json<Definition>), Refusal> {
     let (definition, active) = body.parts()?;
@@ -51,11 +51,10 @@ pub async fn create(
 )]
 pub async fn change(
     State(api): State<Api>,
-    Entered(scope): Entered,
+    Governing(scope): Governing,
     NamePath(name): NamePath,
     Body(body): Body<Change>,
 ) -> Answer<Definition> {
-    scope.require(Permission::Govern)?;
     let known = api.engine.definition(&name).await?;
     Ok(Json(api.engine.update_definition(&scope, known.id, body.try_into()?).await?.into()))
 }

@@ -3,10 +3,10 @@
 use super::{REASON, confirm::Confirmation, place};
 use crate::{
     api::{Answer, Api, Body, Query, Refusal},
-    auth::api_key::Entered,
+    auth::api_key::{Entered, Governing},
 };
 use axum::{Json, extract::State};
-use leasehold_queue::{Permission, engine::QueueState, params::QueueControl};
+use leasehold_queue::{engine::QueueState, params::QueueControl};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -66,13 +66,12 @@ impl From<QueueState> for Status {
 )]
 pub async fn control(
     State(api): State<Api>,
-    Entered(scope): Entered,
+    Governing(scope): Governing,
     confirmed: Confirmation,
     Body(body): Body<Control>,
 ) -> Answer<Status> {
     place::check("domain", &body.domain)?;
     place::check("queue", &body.queue)?;
-    scope.require(Permission::Govern)?;
     confirmed.require()?;
     let now = api.engine.queue_state(&scope, &body.domain, &body.queue).await?;
     let then = match body.action {

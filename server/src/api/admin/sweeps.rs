@@ -9,11 +9,10 @@ use super::{
 };
 use crate::{
     api::{Answer, Api, Body, Refusal},
-    auth::api_key::Entered,
+    auth::api_key::{Entered, Governing},
 };
 use axum::{Json, extract::State};
 use body::{Integrity, IntegrityFound, Prune, Pruned, Ttl, TtlSwept};
-use leasehold_queue::Permission;
 
 /// Prune jobs that ended long ago
 ///
@@ -71,11 +70,10 @@ pub async fn ttl(
 )]
 pub async fn integrity(
     State(api): State<Api>,
-    Entered(scope): Entered,
+    Governing(scope): Governing,
     confirmed: Confirmation,
     Body(body): Body<Integrity>,
 ) -> Answer<IntegrityFound> {
-    scope.require(Permission::Govern)?;
     confirmed.require_unless(!body.fix)?;
     let place = place::place(body.domain, body.queue, body.job_type)?;
     Ok(Json(api.engine.sweep_integrity(&scope, place, body.fix).await?.into()))

@@ -89,7 +89,7 @@ async fn exchange(address: SocketAddr, request: &str) -> std::io::Result<String>
 /// A tenant, a user, and so many sessions; the cookies.
 async fn people(engine: &Arc<Engine>, sessions: usize) -> Result<Vec<String>, Problem> {
     let scope = Scope::system("bench");
-    engine.create_tenant(&scope, "Bench", Some("bench")).await?;
+    engine.create_tenant(&scope, "Bench", Some("bench"), None).await?;
     let user = NewUser {
         email: "bench@localhost".into(),
         name: "Bench".into(),
