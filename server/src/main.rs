@@ -12,6 +12,7 @@ mod headers;
 mod http;
 mod metrics;
 mod problem;
+mod redacted_log;
 mod router;
 mod secret;
 mod sse;

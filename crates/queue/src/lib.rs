@@ -33,6 +33,7 @@ pub mod people;
 pub mod progress;
 pub mod quota;
 pub mod remote;
+pub mod reports;
 pub mod rights;
 pub mod scope;
 pub mod secrets;

@@ -17,10 +17,13 @@ mod serve;
 mod streams;
 mod worker;
 
-use crate::{config, config::Config, problem};
+use crate::{config, config::Config, problem, redacted_log::RedactedLog};
 use clap::{Parser, Subcommand};
 use leasehold_queue::Scope;
-use leasehold_types::{Problem, ProblemCode};
+use leasehold_types::{
+    Problem, ProblemCode,
+    text::{printable, printable_json},
+};
 use serde_json::Value;
 use std::{
     io::{IsTerminal, Write},
@@ -177,7 +180,9 @@ fn run(command: Command, db: Option<String>, out: Out) -> Result<(), Problem> {
 /// Logs go to stderr: stdout is for answers.
 fn start_log(config: &Config, default: &str) {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default));
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let redactor = config.engine.secrets.redactor().clone();
+    let writer = move || RedactedLog::new(redactor.clone(), std::io::stderr());
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer);
     if config.log_json {
         log.json().init();
     } else {
@@ -188,7 +193,7 @@ fn start_log(config: &Config, default: &str) {
     }
 }
 
-/// Where answers go. A reader that went away (`| head`) is no error.
+/// Where answers go, without what a terminal would obey. A reader that went away (`| head`) is no error.
 #[derive(Clone, Copy)]
 pub struct Out {
     json: bool,
@@ -198,14 +203,18 @@ impl Out {
     /// One answer, in the form asked for.
     pub fn say(self, text: &str, json: &Value) {
         let mut stdout = std::io::stdout().lock();
-        let _ = if self.json { writeln!(stdout, "{json}") } else { writeln!(stdout, "{text}") };
+        let _ = if self.json {
+            writeln!(stdout, "{}", printable_json(&json.to_string()))
+        } else {
+            writeln!(stdout, "{}", printable(text))
+        };
         let _ = stdout.flush();
     }
 
     /// A line for people and shells, whatever form was asked for.
     pub fn say_text(self, text: &str) {
         let mut stdout = std::io::stdout().lock();
-        let _ = writeln!(stdout, "{text}");
+        let _ = writeln!(stdout, "{}", printable(text));
         let _ = stdout.flush();
     }
 
@@ -216,9 +225,9 @@ impl Out {
     pub(super) fn fail(self, problem: &Problem) {
         let mut stderr = std::io::stderr().lock();
         let _ = if self.json {
-            writeln!(stderr, "{}", problem::body(problem))
+            writeln!(stderr, "{}", printable_json(&problem::body(problem).to_string()))
         } else {
-            writeln!(stderr, "leasehold: {}", problem.detail)
+            writeln!(stderr, "leasehold: {}", printable(&problem.detail))
         };
     }
 }

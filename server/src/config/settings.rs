@@ -37,10 +37,10 @@ pub const SETTINGS: &[(&str, &str)] = &[
         "JOBS_QUEUE_HIGH_WATERMARK",
         "the most jobs that may wait in one queue over all tenants, 0 = any number; 0",
     ),
-    ("JOBS_SECRET_REJECT", "refuse payloads with a secret in them; false"),
+    ("JOBS_SECRET_REJECT", "refuse jobs, events and triggers with a secret in them; false"),
     (
         "JOBS_SECRET_REDACT",
-        "store `***REDACTED***` in place of secrets in payloads, unless they are refused; false",
+        "store `***REDACTED***` in place of secrets in payloads, metadata and events, unless they are refused; false",
     ),
     (
         "JOBS_SECRET_DENY_KEYS",
@@ -48,7 +48,7 @@ pub const SETTINGS: &[(&str, &str)] = &[
     ),
     (
         "JOBS_SECRET_PATTERNS",
-        "regular expressions of secrets, separated by semicolons; OpenAI, AWS, GitHub, JWT, Google and Slack keys",
+        "regular expressions of secrets, separated by semicolons; OpenAI, AWS, GitHub, JWT and some eighty more",
     ),
     ("JOBS_IDEMPOTENCY_TTL_SECONDS", "how long idempotency keys are remembered, 0 = for ever; 86400"),
     ("JOBS_QUARANTINE_THRESHOLD", "equal failures in a row until a job is quarantined, 0 = never; 3"),

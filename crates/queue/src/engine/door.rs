@@ -16,6 +16,7 @@ use crate::{
     params::{Idempotency, NewJob},
     payload,
     scope::Scope,
+    secrets::{KeyHash, SecretPolicy},
 };
 use jsonschema::Validator;
 use leasehold_types::{
@@ -43,6 +44,7 @@ pub struct Door<'a> {
     tenant_limits: TenantLimits,
     /// Compiling a schema costs more than using it.
     validators: HashMap<DefinitionId, Validator>,
+    key_hash: KeyHash,
 }
 
 impl<'a> Door<'a> {
@@ -56,6 +58,7 @@ impl<'a> Door<'a> {
             definitions: engine.definitions().await?,
             tenant_limits: engine.limits_of(tenant).await?,
             validators: HashMap::new(),
+            key_hash: engine.key_hash().await?.clone(),
         })
     }
 
@@ -69,8 +72,14 @@ impl<'a> Door<'a> {
         payload::check_frame(self.validator(definition)?, template)
     }
 
-    /// The job this request becomes, with the gates it still has to pass.
+    /// The job this request becomes, with the gates it still has to pass. What is wrong with a request is said without
+    /// the secrets in it.
     pub fn check(&mut self, request: EnqueueRequest) -> Result<NewJob, Problem> {
+        let policy = self.engine.config.secrets.knowing(&request.payload);
+        self.checked(request, &policy).map_err(|problem| policy.problem(problem))
+    }
+
+    fn checked(&mut self, request: EnqueueRequest, policy: &SecretPolicy) -> Result<NewJob, Problem> {
         let definitions = self.definitions.clone();
         let key = &request.definition_key;
         let definition = definitions.values().find(|d| d.key == *key).ok_or_else(|| {
@@ -87,8 +96,7 @@ impl<'a> Door<'a> {
         self.check_lists(definition, &job.queue)?;
         let config = &self.engine.config;
         payload::check_size(&job.payload, config.max_json_bytes)?;
-        config.secrets.apply(&mut job.payload)?;
-        config.secrets.apply(&mut job.metadata)?;
+        self.apply(policy, &mut job)?;
         if let Some(idempotency) = &mut job.idempotency {
             idempotency.payload_hash = payload::canonical_hash(&job.payload);
         }
@@ -100,6 +108,27 @@ impl<'a> Door<'a> {
         };
         job.gates = gates_of(&job, &limits);
         Ok(job)
+    }
+
+    /// Payload and metadata by the installation's policy; keys and ids are never kept with a secret in them.
+    fn apply(&self, policy: &SecretPolicy, job: &mut NewJob) -> Result<(), Problem> {
+        policy.apply("payload", &mut job.payload)?;
+        policy.apply("metadata", &mut job.metadata)?;
+        let ids = [
+            ("dedupe_key", job.dedupe_key.as_mut()),
+            ("idempotency_key", job.idempotency.as_mut().map(|idempotency| &mut idempotency.key)),
+            ("concurrency_key", job.concurrency_key.as_mut()),
+            ("correlation_id", job.correlation_id.as_mut()),
+            ("request_id", job.request_id.as_mut()),
+            ("trace_id", Some(&mut job.trace_id)),
+            ("owner_user_id", job.owner_user_id.as_mut()),
+        ];
+        for (field, id) in ids {
+            if let Some(id) = id {
+                *id = policy.id(field, std::mem::take(id), &self.key_hash)?;
+            }
+        }
+        Ok(())
     }
 
     fn validator(&mut self, definition: &Definition) -> Result<&Validator, Problem> {

@@ -4,6 +4,7 @@ use super::Engine;
 use crate::{
     params::{NewTenant, NewUser},
     scope::{Permission, Scope},
+    secrets::SecretPolicy,
 };
 use leasehold_types::{
     Problem, ProblemCode, Role, TenantId,
@@ -118,6 +119,7 @@ pub fn text(field: &str, value: &str) -> Result<String, Problem> {
         return Err(Problem::new(ProblemCode::InvalidInput, "Please keep it under 100 plain characters.")
             .with_field(field, "Please keep it under 100 plain characters."));
     }
+    SecretPolicy::default().name(field, value)?;
     Ok(value.to_owned())
 }
 

@@ -11,6 +11,7 @@ use leasehold_queue::{
     Clock,
     params::Measured,
     progress::{self, ProgressReport},
+    reports::{LONGEST_CODE, LONGEST_MESSAGE, said},
 };
 use leasehold_types::{ErrorClass, LogStream, Problem, Stage, view::RetryPolicy};
 use std::{
@@ -109,11 +110,11 @@ impl Ctx {
         let measured = progress::measure(&self.rules.stages, &report);
         let known_stage = measured.is_ok();
         let percent = measured.as_ref().map_or_else(|_| report.percent.map(|p| p.clamp(0, 100)), |p| *p);
-        let message = report.message.map(|m| clean(&self.redactor.text(&m), 500));
+        let message = report.message.map(|m| said(&self.redactor, &m, LONGEST_MESSAGE));
         let mut reports = lock(&self.reports);
         let waiting = reports.progress.get_or_insert_with(Measured::default);
         if known_stage && report.stage.is_some() {
-            waiting.stage = report.stage.map(|s| clean(&s, 64));
+            waiting.stage = report.stage.map(|s| said(&self.redactor, &s, LONGEST_CODE));
         }
         waiting.percent = percent.or(waiting.percent);
         waiting.message = message.or_else(|| waiting.message.take());
@@ -183,11 +184,6 @@ impl Ctx {
     pub(crate) async fn log_batch_ready(&self) {
         self.log_batch_ready.notified().await;
     }
-}
-
-/// Text a database can keep: no NUL, not longer than `most` characters.
-pub fn clean(text: &str, most: usize) -> String {
-    text.chars().map(|c| if c == '\0' { '\u{fffd}' } else { c }).take(most).collect()
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -2,6 +2,7 @@
 
 use super::table;
 use crate::cli::Out;
+use leasehold_types::text::printable;
 use serde_json::Value;
 use std::io::{IsTerminal, Write};
 
@@ -31,7 +32,7 @@ impl Screen {
         self.unfinished = data["metadata"]["kind"] == "job.progress";
         let end = if self.unfinished { "" } else { "\n" };
         // A reader that went away is no error.
-        let _ = write!(stdout, "{again}{}{end}", as_bar(name, data));
+        let _ = write!(stdout, "{again}{}{end}", printable(&as_bar(name, data)));
         let _ = stdout.flush();
     }
 }

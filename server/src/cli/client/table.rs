@@ -1,5 +1,6 @@
 //! Lists for people: aligned columns on a terminal, fields between tabs in a pipe.
 
+use leasehold_types::text::turns_letters;
 use serde_json::Value;
 use std::io::IsTerminal;
 
@@ -44,7 +45,7 @@ pub fn cell(value: &Value) -> String {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     };
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    text.chars().map(|c| if c.is_control() || turns_letters(c) { ' ' } else { c }).collect()
 }
 
 /// The plain fields of an answer, one on each line.
@@ -72,5 +73,6 @@ mod tests {
     #[test]
     fn a_text_cannot_move_the_cursor() {
         assert_eq!(cell(&json!("a\u{1b}[2Jb\tc\n")), "a [2Jb c ");
+        assert_eq!(cell(&json!("invoice\u{202e}fdp.exe")), "invoice fdp.exe");
     }
 }
