@@ -316,6 +316,15 @@ pub async fn flash_and_redirect(mut flash: Flash, to: &str) -> Result<(), Proble
     if signed_in().is_err() {
         flash.values.values_mut().for_each(|value| *value = value.chars().take(LONGEST_TYPED).collect());
     }
+    // Sessions are in the database: what was typed is kept there without secrets.
+    let engine = door().engine;
+    let secrets = &engine.config().secrets;
+    for (field, value) in flash.values.iter_mut().filter(|(field, _)| *field != "sealed") {
+        if secrets.hides(field) {
+            value.clear();
+        }
+        secrets.hide_text(value);
+    }
     let session = session().await?;
     session.insert(SESSION_FLASH, flash).await.map_err(session_problem)?;
     see_other(to);

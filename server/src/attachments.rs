@@ -8,7 +8,7 @@ use axum::{
     response::Response,
 };
 use leasehold_queue::{Engine, attachments::Attachment, signing};
-use leasehold_types::{AttachmentId, Problem, ProblemCode};
+use leasehold_types::{AttachmentId, Problem, ProblemCode, text::turns_letters};
 use serde::Deserialize;
 use std::{fmt::Write, sync::Arc};
 
@@ -58,6 +58,8 @@ fn respond(file: Attachment) -> Result<Response, Problem> {
 
 /// The name in plain letters for old programs, and as it is (RFC 5987) for all others.
 pub fn disposition(name: &str) -> String {
+    // Names that were kept before this was seen to when they are kept.
+    let name = name.replace(turns_letters, "");
     let plain: String = name
         .chars()
         .map(|c| if (c.is_ascii_graphic() || c == ' ') && !"\"\\%;".contains(c) { c } else { '_' })
@@ -83,6 +85,7 @@ mod tests {
             disposition("Łódź \"1\".pdf"),
             "attachment; filename=\"__d_ _1_.pdf\"; filename*=UTF-8''%C5%81%C3%B3d%C5%BA%20%221%22.pdf"
         );
+        assert!(disposition("invoice\u{202e}fdp.exe").ends_with("''invoicefdp.exe"));
         assert!(HeaderValue::from_str(&disposition("a\r\nb: c\u{7f}")).is_ok());
     }
 }

@@ -18,6 +18,7 @@ mod problem;
 mod proxies;
 mod rates;
 mod reached;
+mod redacted_log;
 mod router;
 mod secret;
 mod sse;

@@ -24,6 +24,7 @@ use leptos::prelude::*;
 use std::collections::BTreeSet;
 
 /// What there is to choose from.
+#[derive(Clone, serde::Serialize, serde::Deserialize)]
 struct Choices {
     domains: Vec<String>,
     types: Vec<String>,

@@ -4,7 +4,7 @@
 //! A file is named within its job, and writing a name again replaces the file: an attempt that repeats another's work
 //! after a crash leaves the same files behind, not twice as many.
 
-use crate::{params::Lease, scope::Scope, store::StoreResult};
+use crate::{params::Lease, scope::Scope, secrets::Redactor, store::StoreResult};
 use async_trait::async_trait;
 use leasehold_types::{AttachmentId, JobRef, Problem, ProblemCode, view::AttachmentView};
 use sha2::{Digest, Sha256};
@@ -30,7 +30,9 @@ impl NewAttachment {
     pub fn new(name: impl Into<String>, content_type: impl Into<String>, bytes: Vec<u8>) -> Self {
         let sha256 = sha256_hex(&bytes);
         let id = AttachmentId(Uuid::now_v7());
-        Self { id, name: name.into(), content_type: content_type.into(), sha256, bytes }
+        // What turns letters round would make a name look like another one.
+        let name = name.into().replace(leasehold_types::text::turns_letters, "");
+        Self { id, name, content_type: content_type.into(), sha256, bytes }
     }
 
     /// A name that is safe on every disk and in every header, a type that is one, and not too many bytes.
@@ -55,6 +57,19 @@ impl NewAttachment {
             return Err(Problem::new(ProblemCode::PayloadTooLarge, detail));
         }
         Ok(())
+    }
+
+    /// Text without the secrets in it; what is no text stays as it is.
+    #[must_use]
+    pub fn redacted(self, redactor: &Redactor) -> Self {
+        let hidden = match std::str::from_utf8(&self.bytes) {
+            Ok(text) => match redactor.text(text) {
+                std::borrow::Cow::Owned(hidden) => hidden.into_bytes(),
+                std::borrow::Cow::Borrowed(_) => return self,
+            },
+            Err(_) => return self,
+        };
+        Self { sha256: sha256_hex(&hidden), bytes: hidden, ..self }
     }
 
     /// What is shown of it once the store has kept it.
@@ -135,6 +150,25 @@ mod tests {
     fn a_plain_file_is_fine() {
         assert_eq!(code("harbour lights.pptx", "application/vnd.x+json", 10), None);
         assert_eq!(code("Łódź → 🚀.pdf", "application/pdf", 0), None);
+    }
+
+    #[test]
+    fn text_is_kept_without_secrets_and_otherwise_as_it_was() {
+        let redactor = Redactor::default().knowing(&serde_json::json!({"api_key": "sesame-opens"}));
+        let (open, close) =
+            (concat!("-----BEGIN PRIV", "ATE KEY-----"), concat!("-----END PRIV", "ATE KEY-----"));
+        let text = format!("one\r\ntwo sesame-opens\n{open}\nMIIB\n{close}\nlast");
+        let kept = NewAttachment::new("a", "text/plain", text.into_bytes()).redacted(&redactor);
+        assert_eq!(kept.bytes, b"one\r\ntwo ***REDACTED***\n***REDACTED***\nlast");
+        assert_eq!(kept.sha256, sha256_hex(&kept.bytes));
+        let binary = NewAttachment::new("a", "image/png", b"\xff sesame-opens".to_vec());
+        assert_eq!(binary.clone().redacted(&redactor), binary);
+    }
+
+    #[test]
+    fn a_name_cannot_turn_its_letters_round() {
+        let file = NewAttachment::new("invoice\u{202e}fdp.exe", "text/plain", vec![]);
+        assert_eq!(file.name, "invoicefdp.exe");
     }
 
     #[test]

@@ -178,7 +178,7 @@ macro_rules! conformance_suite {
             attachments: a_file_comes_back_whole, the_largest_file_is_kept, files_are_listed_by_name,
                 the_same_name_replaces_the_file_and_keeps_its_id, a_file_needs_the_lease, a_lost_worker_keeps_no_file,
                 another_tenants_files_do_not_exist, a_job_keeps_only_so_many_files, a_file_is_announced_with_its_name,
-                pruning_a_job_removes_its_files, the_first_signing_key_is_made_once, a_signing_key_is_replaced_and_the_one_before_it_kept,
+                pruning_a_job_removes_its_files, a_setting_that_is_ensured_is_made_once, the_first_signing_key_is_made_once, a_signing_key_is_replaced_and_the_one_before_it_kept,
                 links_survive_a_new_signing_key_in_every_process,
                 a_link_made_by_one_process_is_followed_in_another, a_file_that_is_too_large_is_refused;
             queues_and_workers: a_queue_is_paused_and_resumed, controls_are_listed, a_heartbeat_is_shown,

@@ -15,6 +15,7 @@ mod limits;
 mod people;
 mod remote;
 mod scheduler;
+mod shown;
 mod sign_ins;
 mod sweeps;
 mod trigger_checks;
@@ -34,8 +35,8 @@ use crate::{
     refusals::Refusals,
     remote::RemoteLimits,
     scope::{Permission, Scope},
-    secrets::SecretPolicy,
-    signing::Signer,
+    secrets::{KeyHash, SecretPolicy},
+    signing::{Signer, fresh_secret},
     silence,
     store::Store,
     transition::Rules,
@@ -120,6 +121,8 @@ impl Default for EngineConfig {
 
 /// How long definitions are remembered; an edit is obeyed everywhere after that.
 const DEFINITIONS_FRESH: Duration = Duration::from_secs(1);
+/// The installation's secret for keys and ids, made by whoever needs it first.
+const KEY_HASH: &str = "key_hash_secret";
 /// Log lines per attempt on a job's page.
 pub const PAGE_LOG_LINES: u32 = 500;
 /// Workers on one list; beyond that they are counted.
@@ -140,6 +143,7 @@ pub struct Engine {
     claimed: std::sync::atomic::AtomicU64,
     signer: Mutex<Option<(Instant, Arc<Signer>)>>,
     refusals: Mutex<Refusals>,
+    key_hash: tokio::sync::OnceCell<KeyHash>,
 }
 
 impl Engine {
@@ -162,6 +166,7 @@ impl Engine {
             claimed,
             signer,
             refusals: Mutex::default(),
+            key_hash: tokio::sync::OnceCell::new(),
         }
     }
 
@@ -224,16 +229,12 @@ impl Engine {
         self.job_shown(scope, job, PAGE_LOG_LINES).await
     }
 
-    /// Secrets in payload and result never leave the engine this way.
+    /// Secrets never leave the engine this way, whatever was let in or kept by an older version.
     async fn job_shown(&self, scope: &Scope, job: JobRef, lines: u32) -> Result<JobDetail, Problem> {
         scope.require(Permission::View)?;
         let found = self.store.job(scope, job, lines).await?;
         let mut detail = found.ok_or_else(|| Problem::not_found("This job"))?;
-        self.config.secrets.hide(&mut detail.payload);
-        self.config.secrets.hide(&mut detail.metadata);
-        if let Some(result) = &mut detail.result {
-            self.config.secrets.hide(result);
-        }
+        shown::hide_in_job(&self.config.secrets, &mut detail);
         if detail.row.status == JobStatus::Processing {
             detail.silent = self.silence_of(detail.row.number).await?;
         }
@@ -248,7 +249,8 @@ impl Engine {
     ) -> Result<JobsPage, Problem> {
         scope.require(Permission::View)?;
         let limit = page.limit.clamp(1, 200);
-        let filter = scope.narrowed(filter)?;
+        let filter = self.as_kept(filter).await?;
+        let filter = scope.narrowed(&filter)?;
         Ok(self.store.list(scope, &filter, PageRequest { limit, ..page }).await?)
     }
 
@@ -272,7 +274,9 @@ impl Engine {
         after: i64,
     ) -> Result<Vec<LogLine>, Problem> {
         scope.require(Permission::View)?;
-        Ok(self.store.logs(scope, job, attempt, after, 1_000).await?)
+        let mut lines = self.store.logs(scope, job, attempt, after, 1_000).await?;
+        shown::hide_in_lines(self.config.secrets.redactor(), &mut lines);
+        Ok(lines)
     }
 
     /// Whether the worker of a running job is not heard of.
@@ -291,14 +295,14 @@ impl Engine {
     /// People must say why.
     pub async fn cancel(&self, scope: &Scope, job: JobRef, reason: &str) -> Result<CancelAnswer, Problem> {
         scope.require(Permission::Operate)?;
-        let reason = reason_given(reason)?;
-        Ok(self.store.cancel(scope, job, Some(reason)).await?)
+        let reason = self.reason_given(reason)?;
+        Ok(self.store.cancel(scope, job, Some(&reason)).await?)
     }
 
     pub async fn requeue(&self, scope: &Scope, job: JobRef, reason: &str) -> Result<(), Problem> {
         scope.require(Permission::Operate)?;
-        let reason = reason_given(reason)?;
-        Ok(self.store.requeue(scope, job, Some(reason)).await?)
+        let reason = self.reason_given(reason)?;
+        Ok(self.store.requeue(scope, job, Some(&reason)).await?)
     }
 
     pub async fn control_queue(
@@ -309,8 +313,21 @@ impl Engine {
     ) -> Result<(), Problem> {
         scope.require(Permission::Govern)?;
         scope.check_domain(&control.domain)?;
-        let reason = reason_given(reason)?;
-        Ok(self.store.set_queue_control(scope, control, Some(reason)).await?)
+        let reason = self.reason_given(reason)?;
+        Ok(self.store.set_queue_control(scope, control, Some(&reason)).await?)
+    }
+
+    /// Why somebody does something, as the trail and the audit log may show it.
+    fn reason_given(&self, reason: &str) -> Result<String, Problem> {
+        self.config.secrets.words("reason", reason_given(reason)?)
+    }
+
+    /// Stands for keys and ids with a secret in them; the same in every process that shares the database.
+    async fn key_hash(&self) -> Result<&KeyHash, Problem> {
+        let read = async || -> Result<KeyHash, Problem> {
+            Ok(KeyHash::new(&self.store.ensure_setting(KEY_HASH, &fresh_secret()?).await?))
+        };
+        self.key_hash.get_or_try_init(read).await
     }
 }
 

@@ -37,6 +37,7 @@ pub mod progress;
 pub mod quota;
 pub mod refusals;
 pub mod remote;
+pub mod reports;
 pub mod rights;
 pub mod scope;
 pub mod secrets;

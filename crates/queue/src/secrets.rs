@@ -1,14 +1,26 @@
 //! Secrets: what they are called, what they look like, and what is done about them.
 //!
-//! One knowledge ([`known`]) serves all. At the door [`SecretPolicy`] refuses a payload with a secret in it, or blots it
-//! out, when the installation asks for that; whoever looks at a payload is shown it without, always. [`Redactor`] keeps
-//! secrets out of logs and results before they are written.
+//! One knowledge serves all: [`Redactor`] knows the names ([`names`]), the shapes ([`shapes`]), private keys over several
+//! lines ([`blocks`]) and, for one job, the very values it was given as secrets. It finds them in text and in JSON alike.
+//! [`SecretPolicy`] says what is done about them at the door: let in, hidden, or refused. What is shown, logged or kept of
+//! what a worker says is always without them. `docs/secrets.md` lists the fields.
 
+mod blocks;
 mod known;
-mod net;
+mod named;
+mod names;
 mod policy;
-mod redact;
+mod prefilter;
+mod redactor;
+mod shapes;
+mod values;
 
-pub use known::{REDACTED, is_secret_name};
-pub use policy::{OnSecret, SecretPolicy};
-pub use redact::{Redactor, SecretBlock};
+pub use blocks::KeyBlock;
+pub use names::is_secret_name;
+pub use policy::{KeyHash, OnSecret, SecretPolicy};
+pub use redactor::Redactor;
+
+pub const REDACTED: &str = "***REDACTED***";
+
+#[cfg(any(test, feature = "corpus"))]
+pub mod corpus;

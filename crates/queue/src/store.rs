@@ -164,6 +164,8 @@ pub trait Store:
     async fn put_setting(&self, key: &str, value: &str, expires_at: Option<Timestamp>) -> StoreResult<()>;
     /// Expired settings are returned as well: the caller may want to say "expired".
     async fn setting(&self, key: &str) -> StoreResult<Option<Setting>>;
+    /// The setting of this key; the value becomes it, for ever, when there is none yet. All callers get the same.
+    async fn ensure_setting(&self, key: &str, value: &str) -> StoreResult<String>;
 
     /// Inserts or replaces.
     async fn save_session(&self, session: SessionRow) -> StoreResult<()>;

@@ -11,7 +11,7 @@ pub mod schedule;
 pub mod settle;
 pub mod template;
 
-use crate::{params::NewJob, scope::Scope, secrets::Redactor, store::StoreResult};
+use crate::{params::NewJob, reports, scope::Scope, secrets::Redactor, store::StoreResult};
 use async_trait::async_trait;
 use leasehold_types::{
     AppEvent, DefinitionId, FiringOutcome, FiringView, Problem, TenantId, Timestamp, Trigger, TriggerId,
@@ -76,21 +76,21 @@ impl Verdict {
         Self::Not { outcome, code: None, detail: Some(detail.into()) }
     }
 
-    /// `data` is what the payload was made from.
-    pub fn refused(problem: &Problem, data: &Value) -> Self {
+    /// The redactor knows the secrets of what the payload was made from.
+    pub fn refused(problem: &Problem, redactor: &Redactor) -> Self {
         let code = Some(problem.code.as_str().to_owned());
-        Self::Not { outcome: FiringOutcome::Refused, code, detail: Some(in_words(problem, data)) }
+        Self::Not { outcome: FiringOutcome::Refused, code, detail: Some(in_words(problem, redactor)) }
     }
 }
 
 /// A problem as one text, with what it says about fields, and without the secrets of what it is about: a schema's
 /// complaints quote what they are about.
-pub fn in_words(problem: &Problem, data: &Value) -> String {
+pub fn in_words(problem: &Problem, redactor: &Redactor) -> String {
     let mut text = problem.detail.clone();
     for error in problem.errors.iter().filter(|error| !problem.detail.contains(&error.message)) {
         text.push_str(&format!(" {}: {}", error.field, error.message));
     }
-    Redactor::for_payload(data).text(&text).replace('\0', "\u{fffd}").chars().take(LONGEST_DETAIL).collect()
+    reports::said(redactor, &text, LONGEST_DETAIL)
 }
 
 /// A schedule that is due, and what is to become of it.

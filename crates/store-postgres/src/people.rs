@@ -265,6 +265,20 @@ impl PostgresStore {
         .map_err(database)
     }
 
+    /// The update changes nothing; it makes the row that was there first come back.
+    pub(crate) async fn keep_setting(&self, key: &str, value: &str) -> StoreResult<String> {
+        sqlx::query_scalar!(
+            "INSERT INTO instance_settings (key, value) VALUES ($1, $2)
+             ON CONFLICT (key) DO UPDATE SET value = instance_settings.value
+             RETURNING value",
+            key,
+            value
+        )
+        .fetch_one(&self.work)
+        .await
+        .map_err(database)
+    }
+
     pub(crate) async fn find_setting(&self, key: &str) -> StoreResult<Option<Setting>> {
         sqlx::query!("SELECT value, expires_at FROM instance_settings WHERE key = $1", key)
             .fetch_optional(&self.work)

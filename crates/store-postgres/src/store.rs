@@ -126,6 +126,10 @@ impl Store for PostgresStore {
         self.replace_setting(key, value, expires_at).await
     }
 
+    async fn ensure_setting(&self, key: &str, value: &str) -> StoreResult<String> {
+        self.keep_setting(key, value).await
+    }
+
     async fn setting(&self, key: &str) -> StoreResult<Option<Setting>> {
         self.find_setting(key).await
     }

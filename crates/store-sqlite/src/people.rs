@@ -274,6 +274,22 @@ pub(crate) async fn put_setting(
     Ok(tx.commit().await?)
 }
 
+/// The update changes nothing; it makes the row that was there first come back.
+pub(crate) async fn ensure_setting(store: &SqliteStore, key: &str, value: &str) -> Outcome<String> {
+    let mut tx = store.begin().await?;
+    let kept = sqlx::query_scalar!(
+        "INSERT INTO instance_settings (key, value) VALUES (?1, ?2)
+         ON CONFLICT (key) DO UPDATE SET value = instance_settings.value
+         RETURNING value",
+        key,
+        value
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    tx.commit().await?;
+    Ok(kept)
+}
+
 pub(crate) async fn setting(store: &SqliteStore, key: &str) -> Outcome<Option<Setting>> {
     let found = sqlx::query!("SELECT value, expires_at FROM instance_settings WHERE key = ?1", key)
         .fetch_optional(&store.read)

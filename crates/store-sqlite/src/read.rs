@@ -8,8 +8,6 @@ use leasehold_types::{
 };
 use sqlx::SqliteConnection;
 
-const TRAIL_SHOWN: i64 = 200;
-const CHILDREN_SHOWN: i64 = 100;
 pub(crate) const JOBS: Table = Table("jobs");
 const ATTEMPTS: Table = Table("job_attempts");
 const DEFINITIONS: Table = Table("job_definitions");

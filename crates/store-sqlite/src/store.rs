@@ -108,6 +108,9 @@ impl Store for SqliteStore {
     async fn put_setting(&self, key: &str, value: &str, expires_at: Option<Timestamp>) -> StoreResult<()> {
         Ok(people::put_setting(self, key, value, expires_at).await?)
     }
+    async fn ensure_setting(&self, key: &str, value: &str) -> StoreResult<String> {
+        Ok(people::ensure_setting(self, key, value).await?)
+    }
     async fn setting(&self, key: &str) -> StoreResult<Option<Setting>> {
         Ok(people::setting(self, key).await?)
     }

@@ -12,6 +12,7 @@ pub mod people;
 pub mod problem;
 pub mod stage;
 pub mod state;
+pub mod text;
 pub mod timestamp;
 pub mod trigger;
 pub mod unit;

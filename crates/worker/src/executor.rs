@@ -16,13 +16,17 @@ pub(crate) use ctx::{LOG_BATCH, Reports};
 pub(crate) use keep::Desk;
 use leasehold_queue::{
     params::{AttemptFacts, ClaimedJob},
+    reports,
     transition::{Ending, Failure},
 };
-use leasehold_types::ErrorClass;
+use leasehold_types::{ErrorClass, ProblemCode};
 pub use log_buffer::{LINES_PER_ATTEMPT, LogBuffer};
 use serde_json::Value;
 use std::{collections::HashMap, sync::Arc, time::Duration};
 pub use stop::{Stop, StopSignal};
+
+/// The code of work whose result was too large to be kept.
+pub const RESULT_TOO_LARGE: &str = "result_too_large";
 
 #[async_trait]
 pub trait Executor: Send + Sync + 'static {
@@ -97,6 +101,24 @@ pub fn failure(code: &str, class: ErrorClass, message: impl Into<String>) -> Fai
     }
 }
 
+/// A result that can be kept: not too large, and without secrets. Work whose result cannot be kept has failed, as it has
+/// for workers over HTTP; to do it again would not help.
+pub fn fit_to_keep(mut outcome: Outcome, ctx: &Ctx) -> Outcome {
+    let Some(result) = &mut outcome.result else { return outcome };
+    if let Err(problem) = reports::check_json("result", result, ctx.max_json_bytes) {
+        let too_large = problem.code == ProblemCode::PayloadTooLarge;
+        let code = if too_large { RESULT_TOO_LARGE } else { "result_invalid" };
+        let message = problem.detail.replace(" Nothing was changed.", "");
+        return Outcome::failed(result_not_kept(code, message)).with_facts(outcome.facts);
+    }
+    ctx.redactor.json(result);
+    outcome
+}
+
+pub fn result_not_kept(code: &str, message: String) -> Failure {
+    Failure { retryable: Some(false), ..failure(code, ErrorClass::ValidationError, message) }
+}
+
 /// What the store is told; none when the lease is lost and nobody wants to know.
 ///
 /// Work that is done stays done, also when a stop came at the last moment.
@@ -168,5 +190,28 @@ mod tests {
             assert_eq!(judge(End::Completed, Some(stop), &rules), Some(Ending::Completed));
         }
         assert_eq!(judge(End::Completed, Some(Stop::LeaseLost), &rules), None);
+    }
+
+    #[test]
+    fn every_result_is_held_to_the_same_limit_and_kept_without_secrets() {
+        let ctx = Ctx::new(
+            JobRules::default(),
+            leasehold_queue::secrets::Redactor::default(),
+            100,
+            leasehold_queue::Clock::system(),
+            StopSignal::default(),
+        );
+        let kept = |result: Value| fit_to_keep(Outcome::completed(Some(result)), &ctx);
+        let fine = kept(serde_json::json!({"rows": 3, "token": "abc"}));
+        assert_eq!(
+            (fine.end, fine.result.unwrap()["token"].as_str()),
+            (End::Completed, Some("***REDACTED***"))
+        );
+        for (result, code) in
+            [(Value::from("y".repeat(100)), RESULT_TOO_LARGE), (Value::from("a\0b"), "result_invalid")]
+        {
+            let End::Failed(failure) = kept(result).end else { panic!("{code}") };
+            assert_eq!((failure.error_code.as_deref(), failure.retryable), (Some(code), Some(false)));
+        }
     }
 }

@@ -20,10 +20,10 @@ mod tenant;
 mod text;
 mod worker;
 
-use crate::{config, config::Config, problem};
+use crate::{config, config::Config, problem, redacted_log::RedactedLog};
 use clap::{Parser, Subcommand};
 use leasehold_queue::Scope;
-use leasehold_types::{Problem, ProblemCode};
+use leasehold_types::{Problem, ProblemCode, text::printable_json};
 use leasehold_worker::guard;
 use serde_json::Value;
 use std::{
@@ -190,7 +190,9 @@ fn run(command: Command, db: Option<String>, out: Out) -> Result<(), Problem> {
 /// Logs go to stderr: stdout is for answers.
 fn start_log(config: &Config, default: &str) {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default));
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let redactor = config.engine.secrets.redactor().clone();
+    let writer = move || RedactedLog::new(redactor.clone(), std::io::stderr());
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer);
     if config.log_json {
         log.json().init();
     } else {
@@ -201,7 +203,7 @@ fn start_log(config: &Config, default: &str) {
     }
 }
 
-/// Where answers go. A reader that went away (`| head`) is no error.
+/// Where answers go, without what a terminal would obey. A reader that went away (`| head`) is no error.
 #[derive(Clone, Copy)]
 pub struct Out {
     json: bool,
@@ -211,14 +213,18 @@ impl Out {
     /// One answer, in the form asked for.
     pub fn say(self, text: &str, json: &Value) {
         let mut stdout = std::io::stdout().lock();
-        let _ = if self.json { writeln!(stdout, "{json}") } else { writeln!(stdout, "{text}") };
+        let _ = if self.json {
+            writeln!(stdout, "{}", printable_json(&json.to_string()))
+        } else {
+            writeln!(stdout, "{}", text::printable_in_colour(text))
+        };
         let _ = stdout.flush();
     }
 
     /// A line for people and shells, whatever form was asked for.
     pub fn say_text(self, text: &str) {
         let mut stdout = std::io::stdout().lock();
-        let _ = writeln!(stdout, "{text}");
+        let _ = writeln!(stdout, "{}", text::printable_in_colour(text));
         let _ = stdout.flush();
     }
 
@@ -229,7 +235,7 @@ impl Out {
     pub(super) fn fail(self, problem: &Problem) {
         let mut stderr = std::io::stderr().lock();
         let _ = if self.json {
-            writeln!(stderr, "{}", problem::body(problem))
+            writeln!(stderr, "{}", printable_json(&problem::body(problem).to_string()))
         } else {
             writeln!(stderr, "{}", in_words(problem, text::Paint::of_stderr()))
         };

@@ -6,8 +6,8 @@ mod sheet;
 mod table;
 
 use leasehold_app::components::format;
-use leasehold_types::Timestamp;
-pub use paint::{Colour, Paint};
+use leasehold_types::{Timestamp, text::printable};
+pub use paint::{Colour, Paint, printable_in_colour};
 use serde_json::Value;
 pub use sheet::Sheet;
 pub use table::{Cell, Table};
@@ -47,12 +47,14 @@ pub fn plain(value: &Value) -> String {
 }
 
 pub fn one_line(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    let spaced: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    printable(&spaced).into_owned()
 }
 
 /// As it is, but without anything that could move a terminal's cursor.
 pub fn lines(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() && c != '\n' { ' ' } else { c }).collect()
+    let spaced: String = text.chars().map(|c| if c.is_control() && c != '\n' { ' ' } else { c }).collect();
+    printable(&spaced).into_owned()
 }
 
 /// `next_cursor` as a label: `Next cursor`.

@@ -42,10 +42,10 @@ pub const SETTINGS: &[(&str, &str)] = &[
         "JOBS_QUEUE_HIGH_WATERMARK",
         "the most jobs that may wait in one queue over all tenants, 0 = any number; 0",
     ),
-    ("JOBS_SECRET_REJECT", "refuse payloads with a secret in them; false"),
+    ("JOBS_SECRET_REJECT", "refuse jobs, events and triggers with a secret in them; false"),
     (
         "JOBS_SECRET_REDACT",
-        "store `***REDACTED***` in place of secrets in payloads, unless they are refused; false",
+        "store `***REDACTED***` in place of secrets in payloads, metadata and events, unless they are refused; false",
     ),
     (
         "JOBS_SECRET_DENY_KEYS",
@@ -53,7 +53,7 @@ pub const SETTINGS: &[(&str, &str)] = &[
     ),
     (
         "JOBS_SECRET_PATTERNS",
-        "regular expressions of secrets, separated by semicolons; OpenAI, AWS, GitHub, JWT, Google and Slack keys",
+        "regular expressions of secrets, separated by semicolons; OpenAI, AWS, GitHub, JWT and some eighty more",
     ),
     ("JOBS_WORKER_MAX_PER_KEY", "names one worker key may be known under at a time; 200"),
     ("JOBS_WORKER_MAX_WAITING_PER_KEY", "claims of one worker key that one process keeps waiting; 100"),

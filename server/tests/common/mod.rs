@@ -92,6 +92,20 @@ impl House {
         postgres::execute(&url, statement);
     }
 
+    /// Everything the database holds: the bytes of its files, or every row as text.
+    pub fn database_content(&self) -> Vec<u8> {
+        if let Some(url) = &self.db_url {
+            return postgres::dump(url).into_bytes();
+        }
+        let files = std::fs::read_dir(self.dir.path().join("data")).unwrap();
+        files.filter_map(|file| std::fs::read(file.unwrap().path()).ok()).flatten().collect()
+    }
+
+    /// What the server has logged so far.
+    pub fn log(&self) -> String {
+        log_of(self.dir.path())
+    }
+
     pub fn serve(&self, env: &[(&str, &str)]) -> Serving {
         let mut command = self.command(&["serve", "--addr", "127.0.0.1:0"]);
         command.envs(env.iter().copied());

@@ -29,3 +29,22 @@ pub fn execute(url: &str, statement: &str) {
         }
     });
 }
+
+/// Every row of every table, as text.
+pub fn dump(url: &str) -> String {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let mut database = PgConnection::connect(url).await.unwrap();
+        let tables: Vec<String> =
+            sqlx::query_scalar("SELECT tablename::text FROM pg_tables WHERE schemaname = 'public'")
+                .fetch_all(&mut database)
+                .await
+                .unwrap();
+        let mut rows: Vec<String> = Vec::new();
+        for table in tables {
+            let all = sqlx::AssertSqlSafe(format!("SELECT t::text FROM {table} t"));
+            rows.extend(sqlx::query_scalar::<_, String>(all).fetch_all(&mut database).await.unwrap());
+        }
+        rows.join("\n")
+    })
+}

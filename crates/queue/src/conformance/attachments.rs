@@ -6,6 +6,7 @@ use crate::{
     engine::{Engine, EngineConfig},
     params::{ClaimedJob, Lease},
     scope::Scope,
+    secrets::Redactor,
     signing::SigningKey,
     transition::Ending,
     upkeep::{BulkAction, BulkRequest},
@@ -53,7 +54,7 @@ pub async fn the_largest_file_is_kept(b: Bench) {
     let job = b.running().await;
     let engine = Engine::new(b.store.clone(), b.clock.clone(), EngineConfig::default());
     let bytes = vec![0xa5; engine.config().max_attachment_bytes];
-    let kept = engine.attach(&job.lease, text("large", &bytes)).await.unwrap();
+    let kept = engine.attach(&job.lease, text("large", &bytes), &Redactor::default()).await.unwrap();
     assert!(b.bytes(kept.id).await.unwrap() == bytes);
 }
 
@@ -151,11 +152,18 @@ pub async fn pruning_a_job_removes_its_files(b: Bench) {
     assert_eq!(b.store.attachment(&Scope::system("test"), kept.id).await.unwrap(), None);
 }
 
+pub async fn a_setting_that_is_ensured_is_made_once(b: Bench) {
+    assert_eq!(b.store.ensure_setting("key", "first").await.unwrap(), "first");
+    assert_eq!(b.store.ensure_setting("key", "second").await.unwrap(), "first");
+    let both = tokio::join!(b.store.ensure_setting("other", "x"), b.store.ensure_setting("other", "y"));
+    assert_eq!(both.0.unwrap(), both.1.unwrap());
+}
+
 pub async fn a_link_made_by_one_process_is_followed_in_another(b: Bench) {
     let job = b.running().await;
     let engine = || Engine::new(b.store.clone(), b.clock.clone(), EngineConfig::default());
     let (here, there) = (engine(), engine());
-    here.attach(&job.lease, text("a.txt", b"hello")).await.unwrap();
+    here.attach(&job.lease, text("a.txt", b"hello"), &Redactor::default()).await.unwrap();
     let linked = here.attachments(&b.ann(), JobRef::Number(job.lease.number)).await.unwrap().remove(0);
     let (expires, signature) =
         linked.path.split_once("?expires=").unwrap().1.split_once("&signature=").unwrap();
@@ -197,7 +205,7 @@ pub async fn links_survive_a_new_signing_key_in_every_process(b: Bench) {
     let job = b.running().await;
     let engine = || Engine::new(b.store.clone(), b.clock.clone(), EngineConfig::default());
     let (here, there) = (engine(), engine());
-    here.attach(&job.lease, text("a.txt", b"hello")).await.unwrap();
+    here.attach(&job.lease, text("a.txt", b"hello"), &Redactor::default()).await.unwrap();
     let link = async || {
         let linked = here.attachments(&b.ann(), JobRef::Number(job.lease.number)).await.unwrap().remove(0);
         let (_, query) = linked.path.split_once("?expires=").unwrap();
@@ -223,6 +231,9 @@ pub async fn a_file_that_is_too_large_is_refused(b: Bench) {
     let job = b.running().await;
     let config = EngineConfig { max_attachment_bytes: 3, ..EngineConfig::default() };
     let engine = Engine::new(b.store.clone(), b.clock.clone(), config);
-    assert_eq!(code_of(engine.attach(&job.lease, text("a", b"four")).await), "PAYLOAD_TOO_LARGE");
-    engine.attach(&job.lease, text("a", b"abc")).await.unwrap();
+    assert_eq!(
+        code_of(engine.attach(&job.lease, text("a", b"four"), &Redactor::default()).await),
+        "PAYLOAD_TOO_LARGE"
+    );
+    engine.attach(&job.lease, text("a", b"abc"), &Redactor::default()).await.unwrap();
 }

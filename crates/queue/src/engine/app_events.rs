@@ -51,7 +51,7 @@ impl Engine {
     ) -> Result<EventAnswer, Problem> {
         scope.require(Permission::Operate)?;
         let tenant = self.reached_tenant(scope, tenant).await?;
-        let event = self.checked_event(tenant.id, request)?;
+        let event = self.checked_event(tenant.id, request).await?;
         let before = self.store.received_event(tenant.id, &event.event_id, &event.payload_hash).await?;
         if let Some(answer) = before.and_then(answer) {
             return self.as_seen(scope, &tenant, answer).await;
@@ -93,14 +93,20 @@ impl Engine {
         Ok(answer)
     }
 
-    fn checked_event(&self, tenant_id: TenantId, request: AppEventRequest) -> Result<NewAppEvent, Problem> {
+    async fn checked_event(
+        &self,
+        tenant_id: TenantId,
+        request: AppEventRequest,
+    ) -> Result<NewAppEvent, Problem> {
         let name = event_name("name", &request.name)?;
+        self.config.secrets.name("name", &name)?;
         let mut payload = request.payload;
         if !payload.is_object() {
             return Err(Problem::invalid("payload", "An event's payload is a JSON object."));
         }
         payload::check_shape(&payload, self.config.max_json_bytes)?;
-        self.config.secrets.apply(&mut payload)?;
+        let policy = self.config.secrets.knowing(&payload);
+        policy.apply("payload", &mut payload)?;
         let id = Uuid::now_v7();
         let given = request.event_id.unwrap_or_else(|| id.to_string());
         let event_id = given.trim().to_owned();
@@ -108,6 +114,7 @@ impl Engine {
             let message = format!("It has 1 to {LONGEST_ID} characters on one line. Nothing was kept.");
             return Err(Problem::invalid("event_id", message));
         }
+        let event_id = policy.id("event_id", event_id, self.key_hash().await?)?;
         let payload_hash = payload::canonical_hash(&json!([name, payload]));
         Ok(NewAppEvent { id, tenant_id, event_id, name, payload, payload_hash })
     }
@@ -136,7 +143,9 @@ impl Engine {
                     let window = (seconds > 0).then_some(Window { payload_hash, seconds });
                     Verdict::Enqueue { job: Box::new(job), window }
                 }
-                Err(problem) => Verdict::refused(&problem, &event.payload),
+                Err(problem) => {
+                    Verdict::refused(&problem, &self.config.secrets.redactor().knowing(&event.payload))
+                }
             }
         };
         let (tenant_id, label) = (trigger.tenant_id, trigger.label.clone());

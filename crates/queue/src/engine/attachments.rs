@@ -5,6 +5,7 @@ use crate::{
     attachments::{Attachment, NewAttachment},
     params::Lease,
     scope::{Permission, Scope},
+    secrets::Redactor,
     signing::{Signer, SigningKey, fresh_secret},
     store::StoreResult,
 };
@@ -21,12 +22,43 @@ use std::{
 pub(super) const KEYS_FRESH: Duration = Duration::from_secs(5);
 /// A link nobody knows may be signed with a key that is younger than what is remembered. Looked up so often at most.
 const KEYS_RECENT: Duration = Duration::from_millis(250);
+/// Larger files are searched for secrets on a thread of their own.
+const SEARCHED_AT_ONCE: usize = 256 * 1024;
 
 impl Engine {
     /// Keeps a file with a running job. What is wrong with the file is said before anything is written.
-    pub async fn attach(&self, lease: &Lease, file: NewAttachment) -> StoreResult<AttachmentView> {
+    /// Text is kept without secrets: those every redactor knows, and those of the job's payload.
+    pub async fn attach(
+        &self,
+        lease: &Lease,
+        file: NewAttachment,
+        redactor: &Redactor,
+    ) -> StoreResult<AttachmentView> {
         file.check(self.config.max_attachment_bytes)?;
+        let file = self.without_secrets(file, redactor.clone()).await?;
         self.store.attach(lease, file).await
+    }
+
+    /// A name with a secret in it becomes another, always the same one; text loses its secrets.
+    pub(super) async fn without_secrets(
+        &self,
+        mut file: NewAttachment,
+        redactor: Redactor,
+    ) -> Result<NewAttachment, Problem> {
+        if redactor.finds(&file.name) {
+            let extension = file.name.rsplit_once('.').map(|(_, extension)| extension.to_owned());
+            let is_plain = |text: &String| text.len() <= 8 && text.bytes().all(|b| b.is_ascii_alphanumeric());
+            let extension = extension.filter(is_plain).map(|text| format!(".{text}")).unwrap_or_default();
+            file.name = self.key_hash().await?.of(&file.name) + &extension;
+        }
+        if file.bytes.len() <= SEARCHED_AT_ONCE {
+            return Ok(file.redacted(&redactor));
+        }
+        // A large text takes a while, and others are waiting.
+        let searched = tokio::task::spawn_blocking(move || file.redacted(&redactor)).await;
+        searched.map_err(|error| {
+            Problem::new(ProblemCode::Internal, format!("The file cannot be read: {error}."))
+        })
     }
 
     /// The files of a job by name, each with a fresh link.

@@ -1,12 +1,11 @@
 //! What programs ask for: lists in any order, counts, files, and events by cursor.
 
-use super::Engine;
+use super::{Engine, shown::hide_in_lines};
 use crate::{
     attachments::NewAttachment,
     params::OutboxEvent,
     remote::HeldJob,
     scope::{Permission, Scope},
-    secrets::{REDACTED, Redactor, SecretBlock},
 };
 use leasehold_types::{
     JobFilter, JobRef, Problem, ProblemCode,
@@ -14,6 +13,7 @@ use leasehold_types::{
     unit::UnitsView,
     view::{AttachmentView, JobDetail, LogLine},
 };
+use std::borrow::Cow;
 
 /// Who wants to go further follows the cursor, which costs the same on every page.
 pub const MOST_SKIPPED: u32 = 10_000;
@@ -45,7 +45,19 @@ impl Engine {
             let field = format!("payload.{}", hidden.path.join("."));
             return Err(Problem::invalid(field, "Secrets are masked and cannot be searched for."));
         }
-        Ok(self.store.browse(scope, &*scope.narrowed(filter)?, page).await?)
+        let filter = self.as_kept(filter).await?;
+        Ok(self.store.browse(scope, &*scope.narrowed(&filter)?, page).await?)
+    }
+
+    /// A filter by an id with a secret in it finds what was kept in its place.
+    pub(super) async fn as_kept<'a>(&self, filter: &'a JobFilter) -> Result<Cow<'a, JobFilter>, Problem> {
+        match filter.owner_user_id.as_deref().map(str::trim) {
+            Some(owner) if self.config.secrets.redactor().finds(owner) => {
+                let owner_user_id = Some(self.key_hash().await?.of(owner));
+                Ok(Cow::Owned(JobFilter { owner_user_id, ..filter.clone() }))
+            }
+            _ => Ok(Cow::Borrowed(filter)),
+        }
     }
 
     pub async fn kind_counts(&self, scope: &Scope, filter: &KindFilter) -> Result<Vec<KindCounts>, Problem> {
@@ -81,7 +93,9 @@ impl Engine {
             Some(attempt) => self.find_job(scope, job).await.map(|_| attempt)?,
             None => self.find_job(scope, job).await?.attempt,
         };
-        Ok((attempt, self.store.logs(scope, job, attempt, after, limit).await?))
+        let mut lines = self.store.logs(scope, job, attempt, after, limit).await?;
+        hide_in_lines(self.config.secrets.redactor(), &mut lines);
+        Ok((attempt, lines))
     }
 
     pub async fn all_units(&self, scope: &Scope, job: JobRef) -> Result<UnitsView, Problem> {
@@ -100,8 +114,9 @@ impl Engine {
         file.check(self.config.max_attachment_bytes)?;
         let held = self.store.held_job(scope, job, true).await?;
         let held = held.ok_or_else(|| Problem::not_found("This job"))?;
-        let redactor = held.payload.as_ref().map(Redactor::for_payload).unwrap_or_default();
-        Ok(self.store.keep_file(scope, job, without_secrets(file, &redactor)).await?)
+        let redactor = self.redactor_of(&held);
+        let file = self.without_secrets(file, redactor).await?;
+        Ok(self.store.keep_file(scope, job, file).await?)
     }
 
     /// Events of the tenants the scope reaches, oldest first, never beyond what surely has no gap. From 0: from the
@@ -162,42 +177,4 @@ fn cursor_expired(after: i64) -> Problem {
          which is the oldest event there is."
     );
     Problem::new(ProblemCode::CursorExpired, detail)
-}
-
-/// A file of text without the secrets in it; any other as it is.
-pub(super) fn without_secrets(file: NewAttachment, redactor: &Redactor) -> NewAttachment {
-    match std::str::from_utf8(&file.bytes) {
-        Ok(text) => {
-            let bytes = lines_without_secrets(text, redactor).into_bytes();
-            NewAttachment::new(file.name, file.content_type, bytes)
-        }
-        Err(_) => file,
-    }
-}
-
-/// Line by line, as a log would be.
-fn lines_without_secrets(text: &str, redactor: &Redactor) -> String {
-    let mut block = SecretBlock::default();
-    let lines = text.split_inclusive('\n').map(|line| {
-        let (words, end) = line.strip_suffix('\n').map_or((line, ""), |words| (words, "\n"));
-        let kept = if block.covers(words) { REDACTED.into() } else { redactor.text(words) };
-        format!("{kept}{end}")
-    });
-    lines.collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn a_file_is_kept_without_secrets_and_otherwise_as_it_was() {
-        let redactor = Redactor::for_payload(&json!({"api_key": "sesame-opens"}));
-        let text =
-            "one\r\ntwo sesame-opens\n-----BEGIN PRIVATE KEY-----\nMIIB\n-----END PRIVATE KEY-----\nlast";
-        let kept = lines_without_secrets(text, &redactor);
-        assert!(kept.starts_with("one\r\ntwo ***REDACTED***\n") && kept.ends_with("\nlast"), "{kept}");
-        assert!(!kept.contains("MIIB"));
-    }
 }

@@ -18,6 +18,7 @@ use crate::{
     params::{Idempotency, NewJob},
     payload,
     scope::Scope,
+    secrets::{KeyHash, SecretPolicy},
 };
 use leasehold_types::{
     DefinitionId, Problem, ProblemCode, TenantId, TenantLimits, Timestamp, view::Definition,
@@ -41,6 +42,7 @@ pub struct Door<'a> {
     tenant_limits: TenantLimits,
     /// What checking payloads may still cost.
     allowance: Allowance,
+    key_hash: KeyHash,
 }
 
 impl<'a> Door<'a> {
@@ -54,6 +56,7 @@ impl<'a> Door<'a> {
             definitions: engine.definitions().await?,
             tenant_limits: engine.limits_of(tenant).await?,
             allowance: Allowance::default(),
+            key_hash: engine.key_hash().await?.clone(),
         })
     }
 
@@ -72,8 +75,18 @@ impl<'a> Door<'a> {
         self.engine.checker(definition)?.check_frame(template)
     }
 
-    /// The job this request becomes, with the gates it still has to pass.
-    pub async fn check(&mut self, mut request: EnqueueRequest) -> Result<NewJob, Problem> {
+    /// The job this request becomes, with the gates it still has to pass. What is wrong with a request is said without
+    /// the secrets in it.
+    pub async fn check(&mut self, request: EnqueueRequest) -> Result<NewJob, Problem> {
+        let policy = self.engine.config.secrets.knowing(&request.payload);
+        self.checked(request, &policy).await.map_err(|problem| policy.problem(problem))
+    }
+
+    async fn checked(
+        &mut self,
+        mut request: EnqueueRequest,
+        policy: &SecretPolicy,
+    ) -> Result<NewJob, Problem> {
         let definitions = self.definitions.clone();
         let key = &request.definition_key;
         let definition = definitions.values().find(|d| d.key == *key).ok_or_else(|| {
@@ -90,8 +103,7 @@ impl<'a> Door<'a> {
         let mut job = self.job(definition, request)?;
         self.check_lists(definition, &job.queue)?;
         let config = &self.engine.config;
-        config.secrets.apply(&mut job.payload)?;
-        config.secrets.apply(&mut job.metadata)?;
+        self.apply(policy, &mut job)?;
         if let Some(idempotency) = &mut job.idempotency {
             idempotency.payload_hash = payload::canonical_hash(&job.payload);
         }
@@ -103,6 +115,27 @@ impl<'a> Door<'a> {
         };
         job.gates = gates_of(&job, &limits);
         Ok(job)
+    }
+
+    /// Payload and metadata by the installation's policy; keys and ids are never kept with a secret in them.
+    fn apply(&self, policy: &SecretPolicy, job: &mut NewJob) -> Result<(), Problem> {
+        policy.apply("payload", &mut job.payload)?;
+        policy.apply("metadata", &mut job.metadata)?;
+        let ids = [
+            ("dedupe_key", job.dedupe_key.as_mut()),
+            ("idempotency_key", job.idempotency.as_mut().map(|idempotency| &mut idempotency.key)),
+            ("concurrency_key", job.concurrency_key.as_mut()),
+            ("correlation_id", job.correlation_id.as_mut()),
+            ("request_id", job.request_id.as_mut()),
+            ("trace_id", Some(&mut job.trace_id)),
+            ("owner_user_id", job.owner_user_id.as_mut()),
+        ];
+        for (field, id) in ids {
+            if let Some(id) = id {
+                *id = policy.id(field, std::mem::take(id), &self.key_hash)?;
+            }
+        }
+        Ok(())
     }
 
     fn job(&self, definition: &Definition, request: EnqueueRequest) -> Result<NewJob, Problem> {

@@ -5,6 +5,7 @@ use crate::{
     params::{NewTenant, NewUser, TenantChange},
     people::local_part,
     scope::{Permission, Scope},
+    secrets::SecretPolicy,
     triggers::schedule::zone_name,
 };
 use leasehold_types::{
@@ -137,6 +138,7 @@ pub fn text(field: &str, value: &str) -> Result<String, Problem> {
         return Err(Problem::new(ProblemCode::InvalidInput, "Please keep it under 100 plain characters.")
             .with_field(field, "Please keep it under 100 plain characters."));
     }
+    SecretPolicy::default().name(field, value)?;
     Ok(value.to_owned())
 }
 

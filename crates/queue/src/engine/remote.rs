@@ -2,7 +2,6 @@
 //! refuses what is no longer held. What they send is bounded and redacted here, because nobody else does it.
 
 mod keep;
-mod words;
 
 use super::{Engine, wrong_state};
 use crate::{
@@ -13,15 +12,17 @@ use crate::{
     progress,
     progress::ProgressReport,
     remote::HeldJob,
+    reports::{LONGEST_CODE, LONGEST_LINE, LONGEST_MESSAGE, bounded, check_json, said},
     scope::Scope,
+    secrets::{KeyBlock, REDACTED, Redactor},
     transition::Ending,
 };
 use leasehold_types::{
-    JobRef, JobStatus, LeaseId, Problem, Stage, TenantId, Timestamp, WorkerId, view::Definition,
+    JobRef, JobStatus, LeaseId, LogStream, Problem, ProblemCode, Stage, TenantId, Timestamp, WorkerId,
+    view::Definition,
 };
 use serde_json::Value;
-use std::time::Duration;
-use words::{LONGEST_CODE, LONGEST_LINE, LONGEST_MESSAGE, bounded, check_json, clean, redactor, said, stale};
+use std::{collections::HashMap, time::Duration};
 
 /// The most lines kept of one attempt; the numbers of lines end here.
 const LINES_PER_ATTEMPT: i64 = 5_000;
@@ -157,13 +158,10 @@ impl Engine {
         lines: Vec<NewLogLine>,
     ) -> Result<KeptLines, Problem> {
         let job = self.held_job(scope, held, true).await?;
-        let redactor = redactor(&job);
         let sent = lines.len();
-        let lines: Vec<_> = lines
-            .into_iter()
-            .filter(|line| (1..=LINES_PER_ATTEMPT).contains(&line.seq))
-            .map(|line| NewLogLine { text: said(&redactor, &line.text, LONGEST_LINE), ..line })
-            .collect();
+        let lines: Vec<_> =
+            lines.into_iter().filter(|line| (1..=LINES_PER_ATTEMPT).contains(&line.seq)).collect();
+        let lines = self.without_secrets_in_lines(scope, &job, held, lines).await?;
         let kept = KeptLines { kept: lines.len(), dropped: sent - lines.len() };
         let lease = held.lease(job.number);
         match self.store.append_logs(&lease, job.attempt, lines).await? {
@@ -184,16 +182,22 @@ impl Engine {
         if let Some(result) = &result {
             check_json("result", result, self.config.max_json_bytes)?;
         }
-        let job = self.held_job(scope, held, matches!(ending, Ending::Failed(_))).await?;
+        let says_something = result.is_some() || matches!(ending, Ending::Failed(_));
+        let job = self.held_job(scope, held, says_something).await?;
         if ending == Ending::Cancelled && held.is_current(&job) && !job.cancel_requested {
             return Err(wrong_state(format!(
                 "Nobody asked job #{} to stop. Nothing was changed; to give it up, send `fail` or `release`.",
                 job.number
             )));
         }
+        let redactor = self.redactor_of(&job);
+        let result = result.map(|mut result| {
+            redactor.json(&mut result);
+            result
+        });
         let finish = Finish {
             lease: held.lease(job.number),
-            ending: bounded(ending, &redactor(&job)),
+            ending: bounded(ending, &redactor),
             result,
             facts: AttemptFacts::default(),
             // One lease ends once.
@@ -209,6 +213,36 @@ impl Engine {
             }
             Some(FinishAnswer::NotFound) | None => Err(Problem::not_found("This job")),
         }
+    }
+
+    /// What hides the secrets of this job; those of its payload only when that was read.
+    pub(super) fn redactor_of(&self, job: &HeldJob) -> Redactor {
+        let all = self.config.secrets.redactor();
+        job.payload.as_ref().map_or_else(|| all.clone(), |payload| all.knowing(payload))
+    }
+
+    /// Private keys may come over several lines, and the lines in several requests: what is kept of the line before tells
+    /// whether this is the middle of one.
+    async fn without_secrets_in_lines(
+        &self,
+        scope: &Scope,
+        job: &HeldJob,
+        held: &Held,
+        mut lines: Vec<NewLogLine>,
+    ) -> Result<Vec<NewLogLine>, Problem> {
+        let redactor = self.redactor_of(job);
+        let mut blocks: HashMap<LogStream, KeyBlock> = HashMap::new();
+        if let Some(first) = lines.first().filter(|line| line.seq > 1 && KeyBlock::may_continue(&line.text)) {
+            let before = self.store.logs(scope, held.job, job.attempt, first.seq - 2, 1).await?;
+            let inside = before.iter().filter(|line| line.seq == first.seq - 1 && line.text == REDACTED);
+            blocks.extend(inside.map(|line| (line.stream, KeyBlock::resumed(true))));
+        }
+        for line in &mut lines {
+            let is_covered = blocks.entry(line.stream).or_default().covers(&line.text);
+            line.text =
+                if is_covered { REDACTED.to_owned() } else { said(&redactor, &line.text, LONGEST_LINE) };
+        }
+        Ok(lines)
     }
 
     async fn held_job(&self, scope: &Scope, held: &Held, with_payload: bool) -> Result<HeldJob, Problem> {
@@ -228,12 +262,20 @@ impl Engine {
     async fn measured(&self, job: &HeldJob, report: ProgressReport) -> Result<Measured, Problem> {
         let stages: Vec<Stage> = self.definition_of(job).await?.map(|d| d.stages).unwrap_or_default();
         let percent = progress::measure(&stages, &report)?;
-        let redactor = redactor(job);
+        let redactor = self.redactor_of(job);
         Ok(Measured {
-            stage: report.stage.map(|stage| clean(&stage, LONGEST_CODE)),
+            stage: report.stage.map(|stage| said(&redactor, &stage, LONGEST_CODE)),
             percent,
             message: report.message.map(|message| said(&redactor, &message, LONGEST_MESSAGE)),
             at: None,
         })
     }
+}
+
+fn stale(number: i64) -> Problem {
+    let detail = format!(
+        "Job #{number} is not held under this lease: it was taken back, given to another worker or has ended. \
+         Nothing was changed; stop working on it and drop the result."
+    );
+    Problem::new(ProblemCode::StaleLease, detail)
 }

@@ -20,7 +20,6 @@ use crate::{
 use leasehold_types::{
     FiringOutcome, FiringView, Problem, Source, TenantId, Timestamp, Trigger, TriggerRule, view::Tenant,
 };
-use serde_json::Value;
 use std::{collections::HashMap, time::Duration};
 
 const LEADERSHIP: &str = "scheduler";
@@ -140,7 +139,11 @@ impl Engine {
             Ok(schedule) => schedule,
             // Saved by a version that knew more zones, say. It waits for somebody to edit it.
             Err(problem) => {
-                planned.firings.push(firing(trigger, was_due_at, Verdict::refused(&problem, &Value::Null)));
+                planned.firings.push(firing(
+                    trigger,
+                    was_due_at,
+                    Verdict::refused(&problem, self.config.secrets.redactor()),
+                ));
                 return planned;
             }
         };
@@ -154,7 +157,10 @@ impl Engine {
             door.next_call();
             let verdict = match Making::of(trigger, tenant, cause).job(self, door, Source::Schedule).await {
                 Ok(job) => Verdict::Enqueue { job: Box::new(job), window: None },
-                Err(problem) => Verdict::refused(&problem, &trigger.payload_template),
+                Err(problem) => {
+                    let redactor = self.config.secrets.redactor().knowing(&trigger.payload_template);
+                    Verdict::refused(&problem, &redactor)
+                }
             };
             planned.firings.push(firing(trigger, due_at, verdict));
         }

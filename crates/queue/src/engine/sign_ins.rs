@@ -1,6 +1,6 @@
 //! Knocking: attempts at a password are counted, known devices pass, and what came of it is in the audit log.
 
-use super::Engine;
+use super::{Engine, attachments::KEYS_FRESH};
 use crate::{
     audit::Act,
     devices,

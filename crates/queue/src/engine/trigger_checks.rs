@@ -9,12 +9,13 @@ use super::{
 use crate::{
     payload,
     scope::Scope,
+    secrets::Redactor,
     triggers::{NewTrigger, in_words, schedule::Schedule, template},
 };
 use leasehold_types::{
     Problem, ProblemCode, Source, TenantId, Timestamp, TriggerId, TriggerKind, TriggerRule, view::Tenant,
 };
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// Thousands of templates are held in memory when their minute comes.
 const LARGEST_TEMPLATE: usize = 16 * 1024;
@@ -36,9 +37,16 @@ impl Engine {
         }
         scope.check_domain(&definition.domain)?;
         let largest = self.config.max_json_bytes.min(LARGEST_TEMPLATE);
-        payload::check_shape(&decided.payload_template, largest).map_err(not_saved)?;
+        payload::check_shape(&decided.payload_template, largest)
+            .map_err(|problem| not_saved(problem, self.config.secrets.redactor()))?;
         self.check_crowd(tenant.id, id, &decided.rule).await?;
-        self.config.secrets.apply(&mut decided.payload_template).map_err(not_saved)?;
+        let secrets = &self.config.secrets;
+        let not_saved = |problem| not_saved(problem, secrets.redactor());
+        secrets.apply("payload", &mut decided.payload_template).map_err(not_saved)?;
+        if let TriggerRule::Event { filter, event_name } = &mut decided.rule {
+            secrets.name("event_name", event_name).map_err(not_saved)?;
+            secrets.apply("filter", filter).map_err(not_saved)?;
+        }
         let next_due_at = self.next_due(&decided.rule)?;
         let roots: &[&str] = match decided.rule.kind() {
             TriggerKind::Event => &["event", "tenant", "trigger"],
@@ -114,8 +122,8 @@ pub(super) fn never_due() -> Problem {
 }
 
 /// The same problem in the words of somebody who saves a trigger.
-fn not_saved(problem: Problem) -> Problem {
-    let said = in_words(&problem, &Value::Null).replace(" Nothing was enqueued.", "");
+fn not_saved(problem: Problem, redactor: &Redactor) -> Problem {
+    let said = in_words(&problem, redactor).replace(" Nothing was enqueued.", "");
     let mut not_saved = Problem::new(problem.code, format!("The trigger was not saved: {said}"));
     for error in problem.errors {
         not_saved =

@@ -105,7 +105,8 @@ impl Engine {
     ) -> Result<Trigger, Problem> {
         scope.require(Permission::Operate)?;
         let tenant = self.reached_tenant(scope, tenant).await?;
-        let decided = draft.decide(None, &tenant.timezone)?;
+        let mut decided = draft.decide(None, &tenant.timezone)?;
+        decided.label = self.config.secrets.words("label", &decided.label)?;
         let new = self.checked(scope, &tenant, TriggerId(Uuid::now_v7()), decided).await?;
         Ok(self.as_shown(self.store.create_trigger(scope, new).await?))
     }
@@ -120,7 +121,8 @@ impl Engine {
         for _ in 0..ROUNDS {
             let old = self.kept_trigger(scope, id).await?;
             let tenant = self.reached_tenant(scope, old.tenant_id).await?;
-            let decided = draft.clone().decide(Some(&old), &tenant.timezone)?;
+            let mut decided = draft.clone().decide(Some(&old), &tenant.timezone)?;
+            decided.label = self.config.secrets.words("label", &decided.label)?;
             let reschedule = decided.rule != old.rule || decided.is_enabled != old.is_enabled;
             let new = self.edited(scope, &tenant, &old, decided).await?;
             let edit = TriggerEdit { revision: old.revision, new, reschedule };
@@ -235,12 +237,14 @@ impl Engine {
         let tenant = self.reached_tenant(scope, trigger.tenant_id).await?;
         let payload = event.unwrap_or_else(|| json!({}));
         payload::check_shape(&payload, self.config.max_json_bytes)?;
+        let secrets = self.config.secrets.knowing(&payload);
         let cause = match &trigger.rule {
             TriggerRule::Schedule { timezone, .. } => Cause::Schedule { due_at: self.now(), timezone },
             TriggerRule::Event { .. } => Cause::Event { payload: &payload, event_id: None },
         };
         let mut door = Door::open(self, scope, tenant.id).await?;
-        let job = Making::of(&trigger, &tenant, cause).job(self, &mut door, Source::Manual).await?;
+        let job = Making::of(&trigger, &tenant, cause).job(self, &mut door, Source::Manual).await;
+        let job = job.map_err(|problem| secrets.problem(problem))?;
         let verdict = Verdict::Enqueue { job: Box::new(job), window: None };
         let (tenant_id, label) = (trigger.tenant_id, trigger.label.clone());
         let firing = Firing { trigger_id: id, tenant_id, label, due_at: None, verdict };

@@ -1,6 +1,6 @@
 //! Bulk operations and the answer to "why is it not running?".
 
-use super::{Engine, reason_given};
+use super::Engine;
 use crate::{
     diagnosis,
     scope::{Permission, Scope},
@@ -38,7 +38,7 @@ impl Engine {
         top_groups: u32,
     ) -> Result<BulkOperation, Problem> {
         scope.require(Permission::Operate)?;
-        let reason = reason_given(reason)?.to_owned();
+        let reason = self.reason_given(reason)?;
         let filter = scope.narrowed(&filter)?.into_owned();
         let request = BulkRequest { action, filter, reason, top_groups };
         Ok(self.store.plan_bulk(scope, request).await?)

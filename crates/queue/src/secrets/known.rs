@@ -1,81 +1,89 @@
-//! The names that announce a secret and the shapes that are one.
+//! The values that one job was given as secrets: hidden wherever they turn up again, in whatever dress.
 
-use regex::Regex;
-use std::sync::LazyLock;
+use super::{redactor::Redactor, values::is_harmless};
+use aho_corasick::{AhoCorasick, MatchKind};
+use serde_json::Value;
+use std::{fmt::Write, ops::Range, sync::Arc};
 
-pub const REDACTED: &str = "***REDACTED***";
+/// Shorter values would hide ordinary words.
+const SHORTEST: usize = 6;
+/// A payload with more secrets than this is searched for the first ones.
+const MOST: usize = 1_000;
 
-/// Names of fields that hold a secret; `_` stands for itself, a dash or nothing.
-pub const NAMES: [&str; 15] = [
-    "password",
-    "passwd",
-    "passphrase",
-    "pwd",
-    "token",
-    "secret",
-    "secret_key",
-    "api_key",
-    "access_key",
-    "private_key",
-    "client_secret",
-    "authorization",
-    "credential",
-    "credentials",
-    "cookie",
-];
+#[derive(Clone, Debug)]
+pub struct Known(Arc<AhoCorasick>);
 
-/// Words that make a name look like a secret's wherever they stand in it; compared without case, dashes and underscores.
-const PARTS: [&str; 9] = [
-    "password",
-    "passwd",
-    "passphrase",
-    "secret",
-    "token",
-    "apikey",
-    "authorization",
-    "credential",
-    "privatekey",
-];
+impl Known {
+    /// None: the payload has no secrets that could be known again.
+    pub fn of(redactor: &Redactor, payload: &Value) -> Option<Self> {
+        let mut values = Vec::new();
+        collect(redactor, payload, false, &mut values);
+        values.truncate(MOST);
+        if values.is_empty() {
+            return None;
+        }
+        let dressed: Vec<String> = values.iter().flat_map(|value| dresses(value)).collect();
+        let found = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(dressed).ok()?;
+        Some(Self(Arc::new(found)))
+    }
 
-/// Broader than [`is_secret_name`]: to hide one name too many costs little, to show one too many a secret.
-pub fn looks_secret(name: &str) -> bool {
-    let plain: String = name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase();
-    // How many tokens a model has read is no secret.
-    let counts_tokens = plain.ends_with("tokens");
-    PARTS.iter().any(|part| plain.contains(part) && !(counts_tokens && *part == "token"))
+    pub fn find(&self, text: &str, spans: &mut Vec<Range<usize>>) {
+        spans.extend(self.0.find_iter(text).map(|found| found.range()));
+    }
 }
 
-pub const SHAPES: [&str; 7] = [
-    // AWS
-    r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b",
-    // GitHub, GitLab
-    r"\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_\w{20,}|\bglpat-[\w-]{16,}",
-    // Slack
-    r"\bxox[abeprs]-[\w-]{10,}",
-    // OpenAI
-    r"\bsk[-_][A-Za-z0-9_-]{20,}",
-    // Google
-    r"\bAIza[\w-]{35}",
-    // Leasehold's own keys
-    r"\blh_[A-Za-z0-9]+_[A-Za-z0-9_-]{16,}",
-    // JSON Web Tokens
-    r"\beyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?",
-];
-
-/// A pattern's alternatives for these names.
-pub fn alternatives<S: AsRef<str>>(names: &[S]) -> String {
-    let one = |name: &S| name.as_ref().split(['_', '-']).map(regex::escape).collect::<Vec<_>>().join("[_-]?");
-    names.iter().map(one).collect::<Vec<_>>().join("|")
+fn collect(redactor: &Redactor, value: &Value, secret: bool, values: &mut Vec<String>) {
+    match value {
+        Value::String(text) if secret && text.len() >= SHORTEST && !is_harmless(text) => {
+            values.push(text.clone())
+        }
+        Value::Number(number) if secret && number.to_string().len() >= SHORTEST => {
+            values.push(number.to_string())
+        }
+        Value::Array(items) => items.iter().for_each(|item| collect(redactor, item, secret, values)),
+        Value::Object(map) => {
+            let named_beside = redactor.names_its_value(map);
+            for (key, item) in map {
+                let beside = named_beside && super::redactor::is_value_word(key);
+                collect(redactor, item, secret || beside || redactor.is_secret_name(key), values);
+            }
+        }
+        _ => {}
+    }
 }
 
-/// Matches a field's name that ends in one of these: `password`, `db_password`, `dbPassword`, `X-Auth-Token`.
-pub fn field_pattern<S: AsRef<str>>(names: &[S]) -> String {
-    format!(r"(?i)(?:^|[\W_]|[a-z])(?:{})$", alternatives(names))
+/// As it is, inside JSON, in an address, in base64, and line by line.
+fn dresses(value: &str) -> Vec<String> {
+    let json = Value::from(value).to_string();
+    let mut encoded = String::new();
+    for byte in value.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
+                encoded.push(char::from(byte))
+            }
+            // Writing to a String cannot fail.
+            _ => {
+                let _ = write!(encoded, "%{byte:02X}");
+            }
+        }
+    }
+    let mut all =
+        vec![value.to_owned(), json[1..json.len() - 1].to_owned(), encoded, base64(value.as_bytes())];
+    all.extend(value.lines().map(str::trim).filter(|line| line.len() >= 16).map(str::to_owned));
+    all.sort();
+    all.dedup();
+    all
 }
 
-pub static SECRET_NAME: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(&field_pattern(&NAMES)).ok());
-
-/// The name of a field that holds a secret.
-pub fn is_secret_name(name: &str) -> bool {
-    SECRET_NAME.as_ref().is_some_and(|regex| regex.is_match(name))
+/// Without the end, which depends on what follows.
+fn base64(bytes: &[u8]) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for group in bytes.chunks_exact(3) {
+        let bits = u32::from(group[0]) << 16 | u32::from(group[1]) << 8 | u32::from(group[2]);
+        for shift in [18, 12, 6, 0] {
+            text.push(char::from(LETTERS[((bits >> shift) & 63) as usize]));
+        }
+    }
+    text
 }

@@ -1,8 +1,13 @@
-//! Secrets in payloads at the door: let in, blotted out, or refused. And on the way out: hidden, always.
+//! Secrets at the door: let in, hidden, or refused. And on the way out: hidden, always.
 
-use super::net::Net;
+use super::Redactor;
+use hmac::{Hmac, KeyInit, Mac};
 use leasehold_types::{Problem, ProblemCode};
 use serde_json::Value;
+use sha2::Sha256;
+
+/// Places named in one refusal.
+const MOST_NAMED: usize = 20;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum OnSecret {
@@ -14,67 +19,136 @@ pub enum OnSecret {
     Reject,
 }
 
-/// What is done about secrets at the door, and what is hidden on the way out. The default lets everything in and
-/// hides what we know to be secret.
-#[derive(Clone, Debug)]
+/// What is done about secrets at the door, and what is hidden everywhere else. The default lets payloads in as they are
+/// and hides what we know to be secret.
+#[derive(Clone, Debug, Default)]
 pub struct SecretPolicy {
     on_secret: OnSecret,
-    door: Net,
+    door: Redactor,
     /// Ours, and what the installation names beside.
-    display: Net,
-}
-
-impl Default for SecretPolicy {
-    fn default() -> Self {
-        let display = Net::default().with_ours(true, true).widened();
-        Self { on_secret: OnSecret::Allow, door: Net::default(), display }
-    }
+    all: Redactor,
 }
 
 impl SecretPolicy {
-    /// `deny_keys` and `patterns` replace ours at the door when given. A pattern that cannot be understood is refused
-    /// with the setting's name: skipping it would leave a hole nobody sees.
+    /// `deny_keys` and `patterns` replace ours at the door when given; everywhere else they are added. A pattern that
+    /// cannot be understood is refused with the setting's name.
     pub fn new(
         on_secret: OnSecret,
         deny_keys: Option<&[String]>,
         patterns: Option<&[String]>,
     ) -> Result<Self, Problem> {
-        let given = Net::new(deny_keys.unwrap_or_default(), patterns.unwrap_or_default())?;
-        let door = given.clone().with_ours(deny_keys.is_none(), patterns.is_none());
-        Ok(Self { on_secret, door, display: given.with_ours(true, true).widened() })
+        let all = Redactor::new(deny_keys.unwrap_or_default(), patterns.unwrap_or_default())?;
+        let door = all.clone().with_ours(deny_keys.is_none(), patterns.is_none());
+        Ok(Self { on_secret, door, all })
     }
 
-    pub fn apply(&self, payload: &mut Value) -> Result<(), Problem> {
+    /// What hides secrets in everything that is shown, logged, or kept of what a worker says.
+    pub fn redactor(&self) -> &Redactor {
+        &self.all
+    }
+
+    /// The same policy for one job: what its payload holds as a secret is one everywhere else, too.
+    #[must_use]
+    pub fn knowing(&self, payload: &Value) -> Self {
+        Self { on_secret: self.on_secret, door: self.door.knowing(payload), all: self.all.knowing(payload) }
+    }
+
+    /// A document that is about to be kept; `root` is what its sender calls it.
+    pub fn apply(&self, root: &str, value: &mut Value) -> Result<(), Problem> {
         match self.on_secret {
             OnSecret::Allow => Ok(()),
             OnSecret::Redact => {
-                self.door.blot_out(payload);
+                self.door.json(value);
                 Ok(())
             }
-            OnSecret::Reject => self.reject(payload),
+            OnSecret::Reject => refusal(self.door.places(root, value)),
         }
+    }
+
+    /// A key or an id that is about to be kept. It is never kept with a secret in it, whatever the mode: nobody needs it
+    /// in clear. Equal ones stay equal.
+    pub fn id(&self, field: &str, value: String, hash: &KeyHash) -> Result<String, Problem> {
+        if self.on_secret == OnSecret::Reject && self.door.finds(&value) {
+            refusal(vec![field.to_owned()])?;
+        }
+        Ok(if self.all.finds(&value) { hash.of(&value) } else { value })
+    }
+
+    /// Free text of a caller that is about to be kept: a reason, a label.
+    pub fn words(&self, field: &str, text: &str) -> Result<String, Problem> {
+        if self.on_secret == OnSecret::Reject && self.door.finds(text) {
+            refusal(vec![field.to_owned()])?;
+        }
+        Ok(self.all.text(text).into_owned())
+    }
+
+    /// The name of something that others call by it: a worker, an event, a person, a key. It is refused in every mode,
+    /// when it has the shape of a secret; words such as `password` may well be part of a name.
+    pub fn name(&self, field: &str, name: &str) -> Result<(), Problem> {
+        if !self.all.finds_shape(name) {
+            return Ok(());
+        }
+        let message = "This looks like a secret, not like a name. Nothing was changed.";
+        Err(Problem::new(ProblemCode::SecretInPayload, message).with_field(field, message))
     }
 
     /// Before anybody is shown it, whatever was let in.
     pub fn hide(&self, value: &mut Value) {
-        self.display.blot_out(value);
+        self.all.json(value);
+    }
+
+    pub fn hide_text(&self, text: &mut String) {
+        if let std::borrow::Cow::Owned(shown) = self.all.text(text) {
+            *text = shown;
+        }
     }
 
     /// Whether what stands under this name is hidden.
     pub fn hides(&self, name: &str) -> bool {
-        self.display.is_denied(name)
+        self.all.is_secret_name(name)
     }
 
-    /// Names the places, never what stands there.
-    fn reject(&self, payload: &Value) -> Result<(), Problem> {
-        let places = self.door.places(payload);
-        if places.is_empty() {
-            return Ok(());
+    /// A complaint about a document, without what it quotes of it.
+    pub fn problem(&self, mut problem: Problem) -> Problem {
+        self.hide_text(&mut problem.detail);
+        for error in &mut problem.errors {
+            self.hide_text(&mut error.message);
+            self.hide_text(&mut error.field);
         }
-        let detail = format!("There seems to be a secret in {}. Nothing was enqueued.", places.join(", "));
-        let message = "This looks like a secret; refer to it by name instead.";
-        let problem = Problem::new(ProblemCode::SecretInPayload, detail);
-        Err(places.into_iter().fold(problem, |problem, place| problem.with_field(place, message)))
+        problem
+    }
+}
+
+/// Names the places, never what stands there.
+fn refusal(mut places: Vec<String>) -> Result<(), Problem> {
+    if places.is_empty() {
+        return Ok(());
+    }
+    places.truncate(MOST_NAMED);
+    let detail = format!("There seems to be a secret in {}. Nothing was enqueued.", places.join(", "));
+    let message = "This looks like a secret; refer to it by name instead.";
+    let problem = Problem::new(ProblemCode::SecretInPayload, detail);
+    Err(places.into_iter().fold(problem, |problem, place| problem.with_field(place, message)))
+}
+
+/// Stands for keys and ids that must not be kept as they are: the same for equal ones, in every process that shares
+/// the database, and not to be guessed without the installation's secret.
+#[derive(Clone)]
+pub struct KeyHash(Hmac<Sha256>);
+
+impl KeyHash {
+    pub fn new(secret: &str) -> Self {
+        #[expect(clippy::expect_used, reason = "HMAC takes keys of any length")]
+        let key = Hmac::new_from_slice(secret.as_bytes()).expect("a key of any length");
+        Self(key)
+    }
+
+    pub fn of(&self, text: &str) -> String {
+        let mut mac = self.0.clone();
+        mac.update(text.as_bytes());
+        let hex: String =
+            mac.finalize().into_bytes().iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+        format!("redacted-{hex}")
     }
 }
 
@@ -88,7 +162,7 @@ mod tests {
     }
 
     fn places(payload: Value) -> Vec<String> {
-        match policy(OnSecret::Reject).apply(&mut payload.clone()) {
+        match policy(OnSecret::Reject).apply("payload", &mut payload.clone()) {
             Ok(()) => Vec::new(),
             Err(problem) => {
                 assert_eq!(problem.code, ProblemCode::SecretInPayload);
@@ -127,7 +201,7 @@ mod tests {
     fn a_refusal_never_spells_out_the_secret() {
         let secret = "ghp_abcdefghijklmnopqrstuvwxyz";
         let mut payload = json!({secret: 1, "password": "hunter2", "x": secret});
-        let problem = policy(OnSecret::Reject).apply(&mut payload).unwrap_err();
+        let problem = policy(OnSecret::Reject).apply("payload", &mut payload).unwrap_err();
         let said = format!("{problem:?}");
         assert!(!said.contains(secret) && !said.contains("hunter2"), "{said}");
         assert_eq!(problem.errors.len(), 3);
@@ -137,8 +211,11 @@ mod tests {
     fn redacting_keeps_everything_else() {
         let mut payload =
             json!({"rows": 3, "token": "t", "list": ["a AKIAABCDEFGHIJKLMNOP b", {"pwd": [1]}]});
-        policy(OnSecret::Redact).apply(&mut payload).unwrap();
-        assert!(policy(OnSecret::Reject).apply(&mut payload).is_ok(), "what was blotted out may be retried");
+        policy(OnSecret::Redact).apply("payload", &mut payload).unwrap();
+        assert!(
+            policy(OnSecret::Reject).apply("payload", &mut payload).is_ok(),
+            "what was blotted out may be retried"
+        );
         assert_eq!(
             payload,
             json!({"rows": 3, "token": REDACTED, "list": [format!("a {REDACTED} b"), {"pwd": REDACTED}]})
@@ -149,10 +226,10 @@ mod tests {
     fn own_keys_and_patterns_replace_ours() {
         let (keys, patterns) = (vec!["pin".to_owned()], vec![r"^\d{16}$".to_owned()]);
         let own = SecretPolicy::new(OnSecret::Reject, Some(&keys), Some(&patterns)).unwrap();
-        assert!(own.apply(&mut json!({"password": "x"})).is_ok());
-        assert!(own.apply(&mut json!({"PIN": 1234})).is_err());
-        assert!(own.apply(&mut json!(["4111111111111111"])).is_err());
-        assert!(policy(OnSecret::Allow).apply(&mut json!({"password": "x"})).is_ok());
+        assert!(own.apply("payload", &mut json!({"password": "x"})).is_ok());
+        assert!(own.apply("payload", &mut json!({"PIN": 1234})).is_err());
+        assert!(own.apply("payload", &mut json!(["4111111111111111"])).is_err());
+        assert!(policy(OnSecret::Allow).apply("payload", &mut json!({"password": "x"})).is_ok());
     }
 
     #[test]
@@ -185,5 +262,30 @@ mod tests {
     fn a_pattern_that_cannot_be_used_is_refused() {
         let problem = SecretPolicy::new(OnSecret::Reject, None, Some(&["(?<=x)y".into()])).unwrap_err();
         assert!(problem.detail.contains("JOBS_SECRET_PATTERNS") && problem.detail.contains("(?<=x)y"));
+    }
+
+    #[test]
+    fn an_id_with_a_secret_in_it_is_never_kept_and_equal_ones_stay_equal() {
+        let hash = KeyHash::new("of the installation");
+        let secret = format!("sync:{}{}", "ghp_", "a1".repeat(18));
+        for mode in [OnSecret::Allow, OnSecret::Redact] {
+            let id = |value: &str| policy(mode).id("dedupe_key", value.to_owned(), &hash).unwrap();
+            assert_eq!(id("import-42"), "import-42");
+            assert_eq!(id(&secret), id(&secret));
+            assert_ne!(id(&secret), id(&format!("{secret}2")));
+            assert!(id(&secret).starts_with("redacted-") && id(&secret).len() == 41);
+        }
+        assert_ne!(hash.of("a"), KeyHash::new("another's").of("a"));
+        let problem = policy(OnSecret::Reject).id("dedupe_key", secret, &hash).unwrap_err();
+        assert_eq!((problem.code, &*problem.errors[0].field), (ProblemCode::SecretInPayload, "dedupe_key"));
+    }
+
+    #[test]
+    fn what_a_payload_holds_as_a_secret_is_one_everywhere() {
+        let policy = policy(OnSecret::Redact).knowing(&json!({"login": {"password": "correct horse"}}));
+        let mut metadata = json!({"note": "opened by correct horse"});
+        policy.apply("metadata", &mut metadata).unwrap();
+        assert_eq!(metadata, json!({"note": format!("opened by {REDACTED}")}));
+        assert!(policy.id("k", "correct horse".into(), &KeyHash::new("x")).unwrap().starts_with("redacted-"));
     }
 }

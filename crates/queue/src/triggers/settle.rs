@@ -1,9 +1,11 @@
 //! From firings to rows: which jobs are to be made, and what is written down once the store has answered.
 
 use super::{Firing, Verdict, in_words};
-use crate::params::{CreateAnswer, NewJob};
+use crate::{
+    params::{CreateAnswer, NewJob},
+    secrets::Redactor,
+};
 use leasehold_types::{FiringOutcome, FiringView, JobId, TenantId, Timestamp, TriggerId};
-use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 
 /// The jobs that hold a window shut, by trigger and payload hash.
@@ -112,8 +114,10 @@ impl Settling {
                 Ok(created) => (row.job_number, row.job_id) = (Some(created.number), Some(created.id)),
                 Err(problem) => {
                     (row.outcome, row.payload_hash) = (FiringOutcome::Refused, None);
-                    (row.code, row.detail) =
-                        (Some(problem.code.as_str().to_owned()), Some(in_words(&problem, &Value::Null)));
+                    (row.code, row.detail) = (
+                        Some(problem.code.as_str().to_owned()),
+                        Some(in_words(&problem, &Redactor::default())),
+                    );
                 }
             }
         }

@@ -1,9 +1,12 @@
 //! From an exit code to an outcome. The exit code decides; `::error` only gives the failure its name.
 
-use super::{output::Output, process::Exit};
+use super::{
+    output::{Given, Output},
+    process::Exit,
+};
 use crate::{
     commands::{CommandSpec, in_words},
-    executor::{Ctx, Outcome, failure},
+    executor::{Ctx, Outcome, RESULT_TOO_LARGE, failure, result_not_kept},
     guard::Limit,
 };
 use leasehold_queue::transition::Failure;
@@ -12,7 +15,15 @@ use nix::sys::signal::Signal;
 
 pub fn judge(exit: Option<Exit>, spec: &CommandSpec, output: &Output<'_>, ctx: &Ctx) -> Outcome {
     match exit.unwrap_or(Exit::Unknown) {
-        Exit::Code(0) => Outcome::completed(output.result()),
+        Exit::Code(0) => match output.result() {
+            None => Outcome::completed(None),
+            Some(Given::Value(value)) => Outcome::completed(Some(value)),
+            Some(Given::TooLarge) => {
+                let message =
+                    format!("The result has more than the {} bytes that are allowed.", ctx.max_json_bytes);
+                Outcome::failed(result_not_kept(RESULT_TOO_LARGE, message))
+            }
+        },
         Exit::OverLimit(limit) => Outcome::failed(over_limit(limit, spec, None)),
         Exit::Code(code) => {
             let plain = format!("The program ended with exit code {code}.");

@@ -44,11 +44,16 @@ impl LineSplitter {
     fn limit(&self, next: &[u8]) -> usize {
         let mut start = self.line.iter().chain(next);
         let is_result = RESULT.iter().all(|expected| start.next() == Some(expected));
-        if is_result { self.longest_result.max(LINE_BYTES) + RESULT.len() } else { LINE_BYTES + LOOK_AHEAD }
+        if is_result {
+            self.longest_result.max(LINE_BYTES) + RESULT.len() + 1
+        } else {
+            LINE_BYTES + LOOK_AHEAD
+        }
     }
 
     fn complete(&mut self, each: &mut impl FnMut(&str)) {
         let line = self.line.strip_suffix(b"\r").unwrap_or(&self.line);
+        let line = if line.starts_with(RESULT) { line } else { without_half_a_word(line) };
         let text = String::from_utf8_lossy(line);
         if text.contains('\0') {
             // Postgres cannot keep it.
@@ -60,6 +65,16 @@ impl LineSplitter {
         // One giant result must not hold its memory for the rest of the attempt.
         self.line.shrink_to(LINE_BYTES + LOOK_AHEAD);
     }
+}
+
+/// A line that was too long ends in the middle of a word, which may be the first half of a secret: unlike the whole,
+/// nobody would know it as one.
+fn without_half_a_word(line: &[u8]) -> &[u8] {
+    if line.len() < LINE_BYTES + LOOK_AHEAD {
+        return line;
+    }
+    let blank = line[LINE_BYTES..].iter().rposition(u8::is_ascii_whitespace);
+    blank.map_or(line, |at| &line[..LINE_BYTES + at])
 }
 
 /// At most `most` bytes from the front, never half a character.
@@ -109,6 +124,12 @@ mod tests {
         let text = format!("::result \"{}\"\n", "y".repeat(15_000));
         let (a, b) = text.as_bytes().split_at(4);
         assert_eq!(lines(&[a, b])[0].len(), text.len() - 1);
+    }
+
+    #[test]
+    fn a_word_that_was_cut_in_two_is_left_out() {
+        let line = format!("{} {}", "x".repeat(LINE_BYTES + 500), "y".repeat(900));
+        assert_eq!(lines(&[line.as_bytes()])[0].len(), LINE_BYTES + 500);
     }
 
     #[test]

@@ -10,8 +10,7 @@ use super::{
 use crate::executor::Ctx;
 use leasehold_queue::{
     params::AttemptFacts,
-    payload,
-    secrets::{REDACTED, SecretBlock},
+    secrets::{KeyBlock, REDACTED},
     transition::Failure,
 };
 use leasehold_types::LogStream;
@@ -32,7 +31,7 @@ pub struct Output<'a> {
 struct State {
     stdout: Stream,
     stderr: Stream,
-    result: Option<Value>,
+    result: Option<Given>,
     error: Option<Failure>,
     complaints: u32,
 }
@@ -40,7 +39,15 @@ struct State {
 #[derive(Default)]
 struct Stream {
     tail: Tail,
-    secret: SecretBlock,
+    key: KeyBlock,
+}
+
+/// A result as the program gave it.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Given {
+    Value(Value),
+    /// Reading stopped at the limit.
+    TooLarge,
 }
 
 impl<'a> Output<'a> {
@@ -71,7 +78,12 @@ impl<'a> Output<'a> {
     }
 
     fn line(&self, stream: LogStream, line: &str) {
-        match marker::parse(line) {
+        if let Some(result) = marker::result(line) {
+            return self.take_result(stream, line, result);
+        }
+        // Before anything is read off it or cut: half a secret is not recognised as one.
+        let marker = if marker::is_one(line) { self.ctx.redactor.text(line) } else { line.into() };
+        match marker::parse(&marker) {
             Some(Ok(marker)) => self.obey(marker),
             Some(Err(why)) => {
                 self.keep(stream, line);
@@ -84,7 +96,7 @@ impl<'a> Output<'a> {
     fn keep(&self, stream: LogStream, line: &str) {
         let mut state = self.state();
         let kept = if stream == LogStream::Stderr { &mut state.stderr } else { &mut state.stdout };
-        let line = if kept.secret.covers(line) { REDACTED } else { line };
+        let line = if kept.key.covers(line) { REDACTED } else { line };
         if line.len() <= LINE_BYTES {
             kept.tail.push(line);
             drop(state);
@@ -106,11 +118,22 @@ impl<'a> Output<'a> {
                     self.complain(&problem.detail);
                 }
             }
-            Marker::Result(value) => match payload::check_shape(&value, self.ctx.max_json_bytes) {
-                Ok(()) => self.state().result = Some(self.ctx.redactor.json(value)),
-                Err(problem) => self.complain(&format!("the result is not kept: {}", problem.detail)),
-            },
             Marker::Error(failure) => self.state().error = Some(failure),
+        }
+    }
+
+    /// The last one counts. Whether it can be kept is decided when the program has ended.
+    fn take_result(&self, stream: LogStream, line: &str, text: &str) {
+        if text.len() > self.ctx.max_json_bytes {
+            self.state().result = Some(Given::TooLarge);
+            return;
+        }
+        match serde_json::from_str(text) {
+            Ok(value) => self.state().result = Some(Given::Value(value)),
+            Err(error) => {
+                self.keep(stream, line);
+                self.complain(&format!("the result is not JSON: {error}"));
+            }
         }
     }
 
@@ -125,7 +148,7 @@ impl<'a> Output<'a> {
     }
 
     /// The last result the program gave.
-    pub fn result(&self) -> Option<Value> {
+    pub fn result(&self) -> Option<Given> {
         self.state().result.clone()
     }
 

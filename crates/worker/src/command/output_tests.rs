@@ -1,6 +1,9 @@
 use super::*;
 use crate::executor::{JobRules, StopSignal};
-use leasehold_queue::{Clock, secrets::Redactor};
+use leasehold_queue::{
+    Clock,
+    secrets::{Redactor, corpus},
+};
 use leasehold_types::Timestamp;
 use serde_json::json;
 
@@ -13,7 +16,7 @@ fn logged(ctx: &Ctx) -> Vec<(LogStream, String)> {
     lines.into_iter().map(|line| (line.stream, line.text)).collect()
 }
 
-async fn drained(ctx: &Ctx, stdout: &[u8], stderr: &[u8]) -> (AttemptFacts, Option<Value>, Option<Failure>) {
+async fn drained(ctx: &Ctx, stdout: &[u8], stderr: &[u8]) -> (AttemptFacts, Option<Given>, Option<Failure>) {
     let output = Output::new(ctx);
     output.drain(Some(stdout), Some(stderr)).await;
     (output.facts(None, None), output.result(), output.error())
@@ -27,7 +30,7 @@ async fn markers_are_obeyed_and_do_not_clutter_the_log() {
     let (facts, result, error) = drained(&ctx, stdout, b"::error code=e message=no\nlast words\n").await;
     assert_eq!(facts.stdout_tail.as_deref(), Some("hello\n"));
     assert_eq!(facts.stderr_tail.as_deref(), Some("last words\n"));
-    assert_eq!(result, Some(json!({"rows": 2, "token": REDACTED})));
+    assert_eq!(result, Some(Given::Value(json!({"rows": 2, "token": "t"}))), "hidden with all other results");
     assert_eq!(error.unwrap().error_code.as_deref(), Some("e"));
     let progress = ctx.take_reports().progress.remove(0);
     assert_eq!((progress.percent, progress.message.as_deref()), (Some(40), Some("token=***REDACTED***")));
@@ -59,4 +62,33 @@ async fn bad_markers_are_complained_about_a_few_times_only() {
     drained(&ctx, "::progress percent=x\n".repeat(50).as_bytes(), b"").await;
     let notes = logged(&ctx).into_iter().filter(|(stream, _)| *stream == LogStream::System).count();
     assert_eq!(notes, COMPLAINTS as usize);
+}
+
+#[tokio::test]
+async fn the_last_result_counts_and_one_that_is_too_large_is_known_as_such() {
+    let large = format!("::result \"{}\"\n", "y".repeat(20_000));
+    let (_, result, _) = drained(&ctx(), large.as_bytes(), b"").await;
+    assert_eq!(result, Some(Given::TooLarge));
+    let (_, result, _) = drained(&ctx(), format!("{large}::result 3\n").as_bytes(), b"").await;
+    assert_eq!(result, Some(Given::Value(json!(3))));
+}
+
+#[tokio::test]
+async fn no_secret_of_any_kind_is_left_of_what_a_program_says() {
+    let ctx = ctx();
+    let mut said = String::new();
+    for secret in corpus::secrets() {
+        let one_line = secret.text.replace('\n', " ");
+        said += &format!("{}\n{}{}\n", secret.text, "x".repeat(LINE_BYTES - 40), one_line);
+        said += &format!("::progress stage={} message={one_line}\n::error message={one_line}\n", secret.core);
+    }
+    let output = Output::new(&ctx);
+    output.drain(Some(said.as_bytes()), Some(said.as_bytes())).await;
+    let facts = output.facts(None, None);
+    let seen = format!("{facts:?} {:?} {:?} {:?}", logged(&ctx), output.error(), ctx.take_reports());
+    for secret in corpus::secrets() {
+        // Also not the first part of one that lies across the limit of a line.
+        assert!(!seen.contains(&secret.core[..6]) || secret.kind == "basic", "{secret:?}");
+        assert!(!seen.contains(&secret.core), "{secret:?}");
+    }
 }

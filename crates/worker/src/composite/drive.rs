@@ -183,7 +183,10 @@ impl<'a, C: Composite> Drive<'a, C> {
 
     async fn finish(&mut self, ended: Ended) -> Result<(), Failure> {
         let Ended { claimed, outcome } = ended;
-        let outcome: UnitOutcome = outcome.map_err(|error| self.clean(&error));
+        let mut outcome: UnitOutcome = outcome.map_err(|error| self.clean(&error));
+        if let Ok(answer) = &mut outcome {
+            self.ctx.redactor.json(answer);
+        }
         let provider = claimed.turn.ok().map(|turn| turn.provider);
         let unit = claimed.unit.id;
         let result = UnitResult { unit: claimed.unit, provider, attempts: claimed.attempts, outcome };

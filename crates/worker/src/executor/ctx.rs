@@ -11,6 +11,7 @@ use leasehold_queue::{
     Clock,
     params::Measured,
     progress::{self, ProgressReport},
+    reports::{LONGEST_CODE, LONGEST_MESSAGE, said},
 };
 use leasehold_types::{ErrorClass, LogStream, Problem, Stage, view::RetryPolicy};
 use std::{
@@ -114,9 +115,9 @@ impl Ctx {
         let measured = progress::measure(&self.rules.stages, &report);
         let known_stage = measured.is_ok();
         let percent = measured.as_ref().map_or_else(|_| report.percent.map(|p| p.clamp(0, 100)), |p| *p);
-        let message = report.message.map(|m| clean(&self.redactor.text(&m), 500));
+        let message = report.message.map(|m| said(&self.redactor, &m, LONGEST_MESSAGE));
         let mut reports = lock(&self.reports);
-        let stage = report.stage.filter(|_| known_stage).map(|s| clean(&s, 64));
+        let stage = report.stage.filter(|_| known_stage).map(|s| said(&self.redactor, &s, LONGEST_CODE));
         let enters = stage.is_some() && reports.progress.last().is_none_or(|last| last.stage != stage);
         if reports.progress.is_empty() || (enters && reports.progress.len() < MOST_REPORTS) {
             let at = enters.then(|| self.clock.now());
@@ -188,11 +189,6 @@ impl Ctx {
     pub(crate) async fn log_batch_ready(&self) {
         self.log_batch_ready.notified().await;
     }
-}
-
-/// Text a database can keep: no NUL, not longer than `most` characters.
-pub fn clean(text: &str, most: usize) -> String {
-    text.chars().map(|c| if c == '\0' { '\u{fffd}' } else { c }).take(most).collect()
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

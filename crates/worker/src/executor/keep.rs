@@ -112,7 +112,7 @@ impl Ctx {
     ) -> Result<AttachmentView, Halt> {
         let desk = self.desk()?;
         let file = NewAttachment::new(name, content_type, bytes);
-        let kept = desk.patiently(|| desk.engine.attach(&desk.lease, file.clone())).await?;
+        let kept = desk.patiently(|| desk.engine.attach(&desk.lease, file.clone(), &self.redactor)).await?;
         self.note(format!("Kept {}, {} bytes.", kept.name, kept.size));
         Ok(kept)
     }

@@ -4,7 +4,7 @@ use super::{Shared, finisher::Done, log_writer, renewer, running::Running};
 use crate::executor::{self, Ctx, Desk, End, Executor, JobRules, Outcome, Stop, failure};
 use leasehold_queue::{
     params::{AttemptFacts, ClaimedJob, Finish},
-    secrets::Redactor,
+    reports,
     transition::Ending,
 };
 use leasehold_types::{ErrorClass, Problem, view::Definition};
@@ -101,7 +101,7 @@ async fn execute(
     executor: Arc<dyn Executor>,
     rules: JobRules,
 ) -> Option<Finish> {
-    let redactor = Redactor::for_payload(&running.job.payload);
+    let redactor = shared.engine.config().secrets.redactor().knowing(&running.job.payload);
     let max_json = shared.engine.config().max_json_bytes;
     let clock = shared.engine.clock().clone();
     let desk = Desk::new(shared.engine.clone(), &running.job, shared.config.lease, running.stop.clone());
@@ -119,9 +119,10 @@ async fn execute(
     if ctx.has_progress() {
         renewer::flush(shared, running).await;
     }
+    let outcome = executor::fit_to_keep(outcome, ctx);
     let ending = executor::judge(outcome.end, running.stop.reason(), &ctx.rules)?;
     Some(Finish {
-        ending,
+        ending: reports::bounded(ending, &ctx.redactor),
         result: outcome.result,
         facts: outcome.facts,
         policy: ctx.rules.retry.clone(),

@@ -24,6 +24,10 @@ retry = { base_seconds = 0, cap_seconds = 0, jitter = "none" }
 program = "/bin/sh"
 args = ["-c", "echo '::error code=source_gone class=rate_limited retryable=false message=The source is gone'; exit 1"]
 
+[commands.too-much]
+program = "/bin/sh"
+args = ["-c", "echo before; head -c 2000000 /dev/zero | tr '\\0' y | sed 's/^/::result \"/; s/$/\"/'; echo; echo after"]
+
 [commands.missing]
 program = "/nowhere/at/all"
 max_attempts = 1
@@ -69,6 +73,22 @@ async fn a_command_completes_with_log_progress_and_result() {
     assert_eq!(names, ["PATH", "WHO"], "the environment is empty but for what the book allows");
     worker.stop().await;
     assert!(house.engine.store().workers(10).await.unwrap().workers.is_empty(), "it said good-bye");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_result_that_is_too_large_fails_the_job_and_is_not_tried_again() {
+    let house = House::with_commands(BOOK).await;
+    let worker = house.start(House::config());
+    let job = house.finished(house.enqueue("too-much", json!({})).await).await;
+    assert_eq!(
+        (job.row.status, job.row.error_code.as_deref()),
+        (JobStatus::Failed, Some("result_too_large"))
+    );
+    let message = job.error_message.unwrap_or_default();
+    assert!(message.contains("1048576 bytes"), "{message}");
+    assert_eq!((job.result, job.attempts.len()), (None, 1));
+    assert_eq!(lines(&job.attempts[0], LogStream::Stdout), ["before", "", "after"]);
+    worker.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

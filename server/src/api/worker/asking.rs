@@ -62,6 +62,10 @@ impl Claim {
     ) -> Result<(String, RemoteClaim, Duration), Problem> {
         let name = self.worker_id.unwrap_or_else(|| format!("worker:{}", Uuid::new_v4().simple()));
         check_name(&name)?;
+        config.secrets.name("worker_id", &name)?;
+        for (i, queue) in self.queues.iter().enumerate() {
+            config.secrets.name(&format!("queues[{i}]"), queue)?;
+        }
         let (limit, wait) = (self.limit.unwrap_or(1), self.wait_seconds.unwrap_or(0));
         if !(1..=MOST_JOBS).contains(&limit) {
             return Err(Problem::invalid("limit", format!("It must be between 1 and {MOST_JOBS}.")));

@@ -6,7 +6,7 @@ use crate::cli::{
     text::{Paint, plain},
 };
 use leasehold_app::components::badge::Tone;
-use leasehold_types::JobStatus;
+use leasehold_types::{JobStatus, text::printable};
 use serde_json::Value;
 use std::io::{IsTerminal, Write};
 
@@ -36,7 +36,7 @@ impl Screen {
         self.unfinished = data["metadata"]["kind"] == "job.progress";
         let end = if self.unfinished { "" } else { "\n" };
         // A reader that went away is no error.
-        let _ = write!(stdout, "{again}{}{end}", as_bar(name, data));
+        let _ = write!(stdout, "{again}{}{end}", printable(&as_bar(name, data)));
         let _ = stdout.flush();
     }
 }

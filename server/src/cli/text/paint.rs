@@ -1,5 +1,6 @@
 //! Colours, where they are wanted.
 
+use leasehold_types::text::printable;
 use std::io::IsTerminal;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,9 +56,32 @@ impl Paint {
     }
 }
 
+/// As it may be written to a terminal: of what a terminal would obey only the colours of [`Paint`] stay.
+pub fn printable_in_colour(text: &str) -> String {
+    const ESCAPE: &str = "\x1b[";
+    let mut parts = text.split(ESCAPE);
+    let mut shown = parts.next().map(printable).unwrap_or_default().into_owned();
+    for part in parts {
+        let code =
+            ["0m", "1m", "2m", "31m", "32m", "33m", "34m", "35m"].into_iter().find(|c| part.starts_with(c));
+        match code {
+            Some(code) => shown.extend([ESCAPE, code, &printable(&part[code.len()..])]),
+            None => shown.extend([&*printable(ESCAPE), &printable(part)]),
+        }
+    }
+    shown
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn colours_stay_and_nothing_else_a_terminal_would_obey() {
+        let painted = Paint::new(true).put(Colour::Red, "no");
+        assert_eq!(printable_in_colour(&format!("a {painted} b")), format!("a {painted} b"));
+        assert_eq!(printable_in_colour("a\x1b[2Jb\u{202e}"), r"a\u{1b}[2Jb\u{202e}");
+    }
 
     #[test]
     fn colours_are_for_terminals_that_want_them() {

@@ -1,10 +1,7 @@
 //! What a worker over HTTP keeps beyond its attempt: a checkpoint and files, by the same rules as a builtin handler.
 
-use super::{
-    Engine, Held, Renewed,
-    words::{check_json, redactor, stale},
-};
-use crate::{attachments::NewAttachment, engine::callers::without_secrets, scope::Scope};
+use super::{Engine, Held, Renewed, stale};
+use crate::{attachments::NewAttachment, reports::check_json, scope::Scope};
 use leasehold_types::{Problem, view::LinkedAttachment};
 use serde_json::Value;
 use std::time::Duration;
@@ -15,10 +12,11 @@ impl Engine {
         &self,
         scope: &Scope,
         held: &Held,
-        checkpoint: Value,
+        mut checkpoint: Value,
     ) -> Result<Renewed, Problem> {
         check_json("checkpoint", &checkpoint, self.config.max_json_bytes)?;
-        let job = self.held_job(scope, held, false).await?;
+        let job = self.held_job(scope, held, true).await?;
+        self.redactor_of(&job).json(&mut checkpoint);
         self.renew_held(&job, held, Duration::ZERO, None, Some(checkpoint)).await
     }
 
@@ -31,8 +29,7 @@ impl Engine {
     ) -> Result<LinkedAttachment, Problem> {
         file.check(self.config.max_attachment_bytes)?;
         let job = self.held_job(scope, held, true).await?;
-        let file = without_secrets(file, &redactor(&job));
-        let kept = self.attach(&held.lease(job.number), file).await?;
+        let kept = self.attach(&held.lease(job.number), file, &self.redactor_of(&job)).await?;
         self.link(kept).await
     }
 
