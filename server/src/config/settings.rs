@@ -202,9 +202,7 @@ mod tests {
         let rows = SETTINGS.iter().map(row).collect::<String>();
         let families = FAMILIES.iter().map(members).collect::<String>();
         let absent = UNAVAILABLE.iter().map(absent).collect::<String>();
-        let others = "\n`TLDW_JOBS_BACKEND`, `<DOMAIN>_JOBS_BACKEND` and `WORKFLOWS_ARTIFACT_ENC_KEY` belong to another program and are \
-            not read.\n";
-        [head, &rows, narrower, &families, rules, missing, &absent, others].concat()
+        [head, &rows, narrower, &families, rules, missing, &absent].concat()
     }
 
     /// `docs/configuration.md` is written from the list above; `UPDATE_DOCS=1` writes it anew.

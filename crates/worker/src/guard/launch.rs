@@ -29,7 +29,7 @@ pub fn start(
     let (mut ours, theirs) = UnixStream::pair()?;
     let mut launcher = Command::new(own_program()?);
     launcher.args(["guard", "--", EXEC, &limits.to_string()]).arg(program).args(args);
-    launcher.stdin(Stdio::from(OwnedFd::from(theirs))).process_group(0);
+    launcher.stdin(Stdio::from(OwnedFd::from(theirs)));
     if let Some((user, group)) = limits.user {
         // The standard library leaves root's other groups behind as well.
         launcher.uid(user).gid(group);
@@ -63,7 +63,7 @@ pub fn launch(limits: &Limits, program: &OsStr, args: impl Iterator<Item = OsStr
         Ok(socket) => UnixStream::from(socket),
         Err(error) => return used_wrongly(&format!("there is no guardian to report to: {error}")),
     };
-    let error = match die_with(&mut guardian).and_then(|()| restrict(limits)) {
+    let error = match die_with(&mut guardian).and_then(|()| lead()).and_then(|()| restrict(limits)) {
         Ok(()) => Command::new(program).args(args).stdin(Stdio::null()).exec(),
         Err(error) => error,
     };
@@ -84,6 +84,13 @@ fn die_with(guardian: &mut UnixStream) -> std::io::Result<()> {
 
 #[cfg(not(target_os = "linux"))]
 fn die_with(_: &mut UnixStream) -> std::io::Result<()> {
+    Ok(())
+}
+
+/// A session of its own, and with it a process group. Linux shares the processor fairly between sessions, so a command
+/// with a thousand processes does not keep its guardian from being heard.
+fn lead() -> std::io::Result<()> {
+    nix::unistd::setsid()?;
     Ok(())
 }
 
