@@ -156,8 +156,7 @@ fn is_worth_compressing(status: StatusCode, _: Version, headers: &HeaderMap, _: 
 fn pages(serving: &Serving, live: Live) -> Router {
     let engine = serving.engine.clone();
     let public_url = serving.public_url.as_ref().map(|url| url.as_str().trim_end_matches('/').into());
-    let door =
-        Door { engine: engine.clone(), gate: Arc::new(PasswordGate::new(engine.clone())), public_url };
+    let door = Door { engine: engine.clone(), gate: Arc::new(PasswordGate::new(engine.clone())), public_url };
     let lend = move || provide_context(door.clone());
     let options = LeptosOptions::builder().output_name("leasehold").site_root("target/site").build();
     let document = {

@@ -38,7 +38,9 @@ pub fn InvitePage() -> impl IntoView {
                 Ok(LinkOwner { user, joins: Some(joining), invited: false, made_by }) => {
                     join(token, &user, &joining, made_by.as_deref()).into_any()
                 }
-                Ok(LinkOwner { user, invited, joins, .. }) => form(flash, token, user, invited, joins).into_any(),
+                Ok(LinkOwner { user, invited, joins, .. }) => {
+                    form(flash, token, user, invited, joins).into_any()
+                }
                 Err(problem) => over(&problem).into_any(),
             };
             view! {
@@ -53,13 +55,7 @@ pub fn InvitePage() -> impl IntoView {
     )
 }
 
-fn form(
-    flash: Flash,
-    token: String,
-    user: User,
-    invited: bool,
-    joins: Option<Joining>,
-) -> impl IntoView {
+fn form(flash: Flash, token: String, user: User, invited: bool, joins: Option<Joining>) -> impl IntoView {
     let field = |name: &str, label: &str| Field::new(name, label).error(flash.error(name));
     let title = match (&joins, invited) {
         (Some(joining), _) => format!("Join {}", joining.tenant_name),

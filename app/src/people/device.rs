@@ -31,9 +31,7 @@ pub fn keep(token: &str) {
     let (name, age) = (name(secure), REMEMBERED.as_secs());
     let flag = if secure { "; Secure" } else { "" };
     let cookie = format!("{name}={token}; Path=/; Max-Age={age}; HttpOnly; SameSite=Lax{flag}");
-    if let (Some(response), Ok(cookie)) =
-        (use_context::<ResponseOptions>(), HeaderValue::from_str(&cookie))
-    {
+    if let (Some(response), Ok(cookie)) = (use_context::<ResponseOptions>(), HeaderValue::from_str(&cookie)) {
         response.append_header(header::SET_COOKIE, cookie);
     }
 }

@@ -4,8 +4,8 @@ use super::device;
 use crate::{
     jobs::query::encode,
     ssr::{
-        self, Flash, SESSION_USER, SetupForm, SignInAttempt, flash_and_redirect, own_path, refuse, see_other, session,
-        session_problem,
+        self, Flash, SESSION_USER, SetupForm, SignInAttempt, flash_and_redirect, own_path, refuse, see_other,
+        session, session_problem,
     },
 };
 use axum::{extract::ConnectInfo, http::request::Parts};

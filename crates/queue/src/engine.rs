@@ -48,12 +48,12 @@ use leasehold_types::{
 };
 pub use people::{SetupRequest, normalise_email, text as checked_text};
 pub use remote::{Ended, Held, KeptLines, RemoteClaim, Renewed};
+pub use sign_ins::{Knock, TriedFrom};
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
-pub use sign_ins::{Knock, TriedFrom};
 pub use sweeps::Swept;
 pub use trigger_draft::TriggerDraft;
 
@@ -140,7 +140,19 @@ impl Engine {
         let tenant_limits = limits::Remembered::default();
         let (signer, claimed) = (tokio::sync::OnceCell::new(), Default::default());
         let refusals = Mutex::default();
-        Self { store, clock, config, hub, definitions, tenant_limits, quotas, gate, claimed, signer, refusals }
+        Self {
+            store,
+            clock,
+            config,
+            hub,
+            definitions,
+            tenant_limits,
+            quotas,
+            gate,
+            claimed,
+            signer,
+            refusals,
+        }
     }
 
     /// For workers, sessions and sweeps, which speak the store's verbs themselves.

@@ -70,7 +70,9 @@ impl Extent {
             Self::Domain(domain) => format!("The domain {domain}"),
             Self::Queue { domain, queue } => format!("The queue {domain}/{queue}"),
             Self::Tenant(_) => "The tenant".into(),
-            Self::Owner { owner, domain: Some(domain), .. } => format!("The user {owner} in the domain {domain}"),
+            Self::Owner { owner, domain: Some(domain), .. } => {
+                format!("The user {owner} in the domain {domain}")
+            }
             Self::Owner { owner, domain: None, .. } => format!("The user {owner}"),
             Self::Key { key, .. } => format!("The key “{key}”"),
         }

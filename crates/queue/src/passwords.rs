@@ -90,7 +90,8 @@ mod tests {
 
     #[test]
     fn common_ones_are_refused_also_in_disguise() {
-        for common in ["1234567890", "Password123", "qwertyuiop", "sunshine2024!", "  manchester", "!!!!dragon1999"]
+        for common in
+            ["1234567890", "Password123", "qwertyuiop", "sunshine2024!", "  manchester", "!!!!dragon1999"]
         {
             assert!(refused(common), "{common}");
         }
@@ -101,15 +102,23 @@ mod tests {
 
     #[test]
     fn repetitions_are_as_short_as_what_they_repeat() {
-        for one in ["aaaaaaaaaaaaaaa", "          ", "\t\t\t\t\t\t\t\t\t\t\t", "a a a a a a a a", "passwordpassword", "ééééééééééé"]
-        {
+        for one in [
+            "aaaaaaaaaaaaaaa",
+            "          ",
+            "\t\t\t\t\t\t\t\t\t\t\t",
+            "a a a a a a a a",
+            "passwordpassword",
+            "ééééééééééé",
+        ] {
             assert!(refused(one), "{one:?}");
         }
     }
 
     #[test]
     fn what_others_know_of_somebody_is_refused() {
-        for known in ["maria.lopez@example.org", "Maria.Lopez", "maria.lopez2026!", "acme photos", "ACME Photos 1"] {
+        for known in
+            ["maria.lopez@example.org", "Maria.Lopez", "maria.lopez2026!", "acme photos", "ACME Photos 1"]
+        {
             assert!(refused(known), "{known}");
         }
         assert!(!refused("photos of maria lopez"));

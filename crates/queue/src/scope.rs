@@ -146,7 +146,8 @@ mod tests {
 
     #[test]
     fn a_key_is_called_by_its_name() {
-        let key = Actor::Key { id: KeyId(uuid::Uuid::nil()), name: "ci".into(), prefix: "96a04bc3fa4d".into() };
+        let key =
+            Actor::Key { id: KeyId(uuid::Uuid::nil()), name: "ci".into(), prefix: "96a04bc3fa4d".into() };
         assert_eq!(key.to_string(), "key ci (lh_96a04bc3fa4d)");
     }
 

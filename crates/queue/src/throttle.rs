@@ -166,7 +166,11 @@ mod tests {
         let mut known = Known::new();
         assert_eq!(attempts(&mut known, NOW, 1_000), 5);
         assert_eq!(begin(&counters(), &known, NOW).unwrap_err(), Duration::from_secs(1));
-        assert_eq!(attempts(&mut known, NOW.plus_secs(1), 1_000), 1, "one after the delay, which has doubled");
+        assert_eq!(
+            attempts(&mut known, NOW.plus_secs(1), 1_000),
+            1,
+            "one after the delay, which has doubled"
+        );
         assert_eq!(attempts(&mut known, NOW.plus_secs(2), 1_000), 0);
     }
 

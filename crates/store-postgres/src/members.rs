@@ -13,7 +13,11 @@ use leasehold_queue::{
     params::NewUser,
     people::{NO_PASSWORD, NewMember, local_part},
 };
-use leasehold_types::{Problem, ProblemCode, Role, TenantId, UserId, people::{AccountMade, Invitation, Member}, view::User};
+use leasehold_types::{
+    Problem, ProblemCode, Role, TenantId, UserId,
+    people::{AccountMade, Invitation, Member},
+    view::User,
+};
 use sqlx::PgConnection;
 
 pub async fn of_tenant(store: &PostgresStore, scope: &Scope, tenant: TenantId) -> StoreResult<Vec<Member>> {

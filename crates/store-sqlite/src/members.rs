@@ -13,7 +13,11 @@ use leasehold_queue::{
     params::NewUser,
     people::{NO_PASSWORD, NewMember, local_part},
 };
-use leasehold_types::{Problem, ProblemCode, Role, TenantId, Timestamp, UserId, people::{AccountMade, Invitation, Member}, view::User};
+use leasehold_types::{
+    Problem, ProblemCode, Role, TenantId, Timestamp, UserId,
+    people::{AccountMade, Invitation, Member},
+    view::User,
+};
 use sqlx::SqliteConnection;
 
 const USERS: Table = Table("users");

@@ -73,7 +73,8 @@ impl User {
         match self {
             Self::Add { email, role, tenant, password_stdin } => {
                 let membership = membership(&engine, &scope, role, tenant.as_deref()).await?;
-                let about = [Some(email.as_str()), membership.as_ref().map(|(tenant, _)| tenant.name.as_str())];
+                let about =
+                    [Some(email.as_str()), membership.as_ref().map(|(tenant, _)| tenant.name.as_str())];
                 let about: Vec<_> = about.into_iter().flatten().collect();
                 let chosen = if password_stdin { first_line()? } else { typed_twice(&about)? };
                 let password_hash = password::hash(&chosen, &about).await?;
@@ -95,7 +96,8 @@ impl User {
                     ),
                     None => "They choose a password there.".to_owned(),
                 };
-                let text = format!("{} joins {} at {}\n{how}", invited.user.email, tenant.name, links.to(&path));
+                let text =
+                    format!("{} joins {} at {}\n{how}", invited.user.email, tenant.name, links.to(&path));
                 let json = json!({"user": invited.user, "account": invited.account, "path": path, "url": links.url(&path)});
                 out.say(&text, &json);
             }

@@ -74,7 +74,8 @@ impl Tenant {
         let scope = terminal();
         match self {
             Self::Add { name, slug, timezone } => {
-                let tenant = engine.create_tenant(&scope, &name, slug.as_deref(), timezone.as_deref()).await?;
+                let tenant =
+                    engine.create_tenant(&scope, &name, slug.as_deref(), timezone.as_deref()).await?;
                 out.say(&format!("Tenant “{}” is there, as {}.", tenant.name, tenant.slug), &json!(tenant));
             }
             Self::Set { slug, name, timezone } => {

@@ -64,10 +64,7 @@ pub const SETTINGS: &[(&str, &str)] = &[
     ("JOBS_SSE_MAX_STREAMS_PER_TENANT", "of those, in one tenant, and by one key; 1000"),
     ("JOBS_SSE_MAX_STREAMS_PER_SESSION", "of those, by one signed-in browser; 20"),
     ("JOBS_TRUST_FORWARDED", "take the client's address from X-Forwarded-For, behind a proxy; false"),
-    (
-        "JOBS_PUBLIC_URL",
-        "the address people open, for links in invitations and on the command line; none",
-    ),
+    ("JOBS_PUBLIC_URL", "the address people open, for links in invitations and on the command line; none"),
     ("JOBS_LOG_JSON", "log in JSON; false"),
     ("JOBS_ENABLE_METRICS", "serve /metrics, and count events for it; true"),
     (

@@ -93,7 +93,8 @@ fn every_act_is_in_the_audit_log_and_its_chain(house: House) {
     assert!(terminal.iter().any(|entry| entry["action"] == "user.create"), "{log}");
     let acts: Vec<_> =
         entries.iter().map(|e| (e["actor"].as_str().unwrap(), e["action"].as_str().unwrap())).collect();
-    let expected = [(SUE, "tenant.limit"), (SUE, "tenant.create"), (ADA, "member.invite"), (ADA, "key.create")];
+    let expected =
+        [(SUE, "tenant.limit"), (SUE, "tenant.create"), (ADA, "member.invite"), (ADA, "key.create")];
     assert_eq!(acts, expected);
     for entry in entries {
         assert!(entry["origin"].as_str().unwrap().starts_with("127.0.0.1, request "), "{entry}");

@@ -82,9 +82,13 @@ fn refused_keys_are_in_their_tenants_log(house: House) {
     }
     let rows = acts(&house, "key.refused", 4);
     let why = |about: &str| {
-        rows.iter().any(|row| row["reason"].as_str().unwrap().starts_with(about) && row["origin"] == "127.0.0.1")
+        rows.iter()
+            .any(|row| row["reason"].as_str().unwrap().starts_with(about) && row["origin"] == "127.0.0.1")
     };
-    assert!(why("revoked") && why("needs the scope write") && why("wrong secret") && why("not known"), "{rows:?}");
+    assert!(
+        why("revoked") && why("needs the scope write") && why("wrong secret") && why("not known"),
+        "{rows:?}"
+    );
     assert!(rows.len() <= 12, "80 refusals are a few rows: {rows:?}");
     assert!(rows.iter().any(|row| row["actor"] == format!("key gone (lh_{})", prefix(&gone))), "{rows:?}");
     let ada = server.sign_in(ADA);
@@ -121,6 +125,9 @@ fn a_tenants_admin_key_hears_who_may_steer_queues(house: House) {
         let (status, problem) = ask(&server, &key, "POST", "/jobs/queue/control", &body);
         assert_eq!(status, 403, "before anything is said about fields: {problem}");
         let detail = problem["detail"].as_str().unwrap();
-        assert!(detail.contains("key of the installation") && !detail.contains("admin of this tenant"), "{detail}");
+        assert!(
+            detail.contains("key of the installation") && !detail.contains("admin of this tenant"),
+            "{detail}"
+        );
     }
 }

@@ -24,7 +24,10 @@ fn a_time_zone_is_set_and_used(house: House) {
     assert!(refused.contains("is not a time zone") && refused.contains("value=\"Nowhere\""), "{refused}");
     let saved = submit(&server, "update_tenant", &form("America/New_York"), &ada).body;
     assert!(saved.contains("value=\"America/New_York\""), "{saved}");
-    assert!(saved.contains(" America/New_York (") && saved.contains(" UTC)"), "times say their zone: {saved}");
+    assert!(
+        saved.contains(" America/New_York (") && saved.contains(" UTC)"),
+        "times say their zone: {saved}"
+    );
     let made = submit(&server, "add_tenant", &[("name", "Sydney"), ("timezone", "Australia/Sydney")], &sue);
     assert!(made.body.contains("Australia/Sydney"));
     let line = ["key", "add", "--tenant", "acme", "--name", "ci", "--scope", "admin"];

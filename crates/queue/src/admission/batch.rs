@@ -205,9 +205,9 @@ impl Batch {
             if door == Door::Shut {
                 continue;
             }
-            let full_owners = owners
-                .entry((lane.tenant, &lane.domain))
-                .or_insert_with(|| self.admission.full_owners(lane.tenant, &lane.domain).into_iter().collect());
+            let full_owners = owners.entry((lane.tenant, &lane.domain)).or_insert_with(|| {
+                self.admission.full_owners(lane.tenant, &lane.domain).into_iter().collect()
+            });
             asks.push(Ask {
                 lane: lane.clone(),
                 owners_only: door == Door::OwnersOnly,

@@ -41,14 +41,16 @@ pub async fn one_call_with_many_jobs_is_one_row(b: Bench) {
     let jobs = (0..200).map(|nth| b.job(if nth % 4 == 0 { b.b } else { b.a })).collect();
     let both = Scope { reach: Reach::All, ..key(&b) };
     let made = b.store.create_jobs(&both, jobs).await.unwrap();
-    let page = b.store.audit_entries(&b.ann(), &AuditFilter::default(), PageRequest::default()).await.unwrap();
+    let page =
+        b.store.audit_entries(&b.ann(), &AuditFilter::default(), PageRequest::default()).await.unwrap();
     assert_eq!(page.items.len(), 1, "{:?}", page.items);
     let entry = &page.items[0];
     assert_eq!((entry.action.as_str(), entry.object_type.as_str()), ("job.create", "jobs"));
     assert_eq!(entry.reason.as_deref(), Some("150 jobs in one call"));
     let (first, last) = (made[1].as_ref().unwrap().number, made[199].as_ref().unwrap().number);
     assert_eq!(entry.object_id, format!("{first}–{last}"));
-    let theirs = b.store.audit_entries(&b.bob(), &AuditFilter::default(), PageRequest::default()).await.unwrap();
+    let theirs =
+        b.store.audit_entries(&b.bob(), &AuditFilter::default(), PageRequest::default()).await.unwrap();
     assert_eq!(theirs.items.len(), 1);
 }
 
@@ -70,10 +72,16 @@ pub async fn signing_in_and_being_refused_are_in_the_log(b: Bench) {
     let rows = vec![row(refusal(Some(b.a), Some("10.0.0.1"))), row(refusal(None, None))];
     b.store.record_refusals(rows).await.unwrap();
     let all = b.store.audit_entries(&system, &filter, PageRequest::default()).await.unwrap().items;
-    assert_eq!(all.iter().map(|e| e.action.as_str()).collect::<Vec<_>>(), ["key.refused", "key.refused", "user.sign_in"]);
+    assert_eq!(
+        all.iter().map(|e| e.action.as_str()).collect::<Vec<_>>(),
+        ["key.refused", "key.refused", "user.sign_in"]
+    );
     let own = b.store.audit_entries(&b.ann(), &filter, PageRequest::default()).await.unwrap().items;
     assert_eq!(own.len(), 1, "their key, not who signed in");
-    assert_eq!((own[0].reason.as_deref(), own[0].origin.as_deref()), (Some("revoked, 7 times"), Some("10.0.0.1")));
+    assert_eq!(
+        (own[0].reason.as_deref(), own[0].origin.as_deref()),
+        (Some("revoked, 7 times"), Some("10.0.0.1"))
+    );
     b.store.chain_audit(10).await.unwrap();
     assert_eq!(engine(&b).verify_audit(&system).await.unwrap().broken, None);
 }

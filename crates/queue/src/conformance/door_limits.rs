@@ -70,8 +70,7 @@ pub async fn quotas_count_whom_they_were_found_for(b: Bench) {
 
 /// The owner is whatever a caller says: a tenant cannot use up another's quota by naming its people.
 pub async fn an_owners_quota_is_counted_within_the_tenant(b: Bench) {
-    let settings =
-        [("JOBS_QUOTA_MAX_QUEUED_USER_U_1", 1), ("JOBS_QUOTA_SUBMITS_PER_MIN_USER_U_1", 1)];
+    let settings = [("JOBS_QUOTA_MAX_QUEUED_USER_U_1", 1), ("JOBS_QUOTA_SUBMITS_PER_MIN_USER_U_1", 1)];
     let engine = b.engine(quotas(&settings));
     let of = || EnqueueRequest { owner_user_id: Some("u-1".into()), ..import(json!({})) };
     let theirs = engine.enqueue(&b.bob(), b.b, of()).await;

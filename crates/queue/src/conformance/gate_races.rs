@@ -59,7 +59,8 @@ pub async fn seven_of_a_hundred_may_hold_a_key(b: Bench) {
 }
 
 pub async fn seven_of_a_hundred_jobs_of_one_owner_may_wait(b: Bench) {
-    let gates = vec![gate(Counted::Queued, Extent::Owner { tenant: b.a, owner: "u".into(), domain: None }, PLACES)];
+    let gates =
+        vec![gate(Counted::Queued, Extent::Owner { tenant: b.a, owner: "u".into(), domain: None }, PLACES)];
     exactly_seven(b, gates, "QUOTA_EXCEEDED", |job| job.owner_user_id = Some("u".into())).await;
 }
 
@@ -84,7 +85,11 @@ pub async fn batches_with_gates_in_any_order_all_come_to_an_end(b: Bench) {
     let owners = ["u1", "u2", "u3", "u4", "u5"];
     let owned = |b: &Bench, owner: &str| NewJob {
         owner_user_id: Some(owner.into()),
-        ..b.behind(&[gate(Counted::Queued, Extent::Owner { tenant: b.a, owner: owner.into(), domain: None }, PLACES)])
+        ..b.behind(&[gate(
+            Counted::Queued,
+            Extent::Owner { tenant: b.a, owner: owner.into(), domain: None },
+            PLACES,
+        )])
     };
     let mut callers = JoinSet::new();
     for caller in 0..20 {

@@ -63,7 +63,11 @@ pub async fn somebody_new_is_invited(b: Bench) {
     let (_, hash) = b.store.credentials("eve@example.org").await.unwrap().unwrap();
     assert_eq!(hash, "fresh");
     let joined = b.store.members(&b.ann(), b.a).await.unwrap().remove(0);
-    assert_eq!((joined.invited, joined.joined_at), (false, NOW.plus_secs(720)), "from joining, not from inviting");
+    assert_eq!(
+        (joined.invited, joined.joined_at),
+        (false, NOW.plus_secs(720)),
+        "from joining, not from inviting"
+    );
     let again = b.store.choose_password("link of eve@example.org", None, "other", None).await;
     assert_eq!(code_of(again), "SETUP_LINK_INVALID");
 }
@@ -110,7 +114,8 @@ pub async fn who_governs_lets_nobody_in_without_the_link(b: Bench) {
 /// Two tenants invite the same new address: each link leads to its own tenant, and the second needs the password.
 pub async fn each_invitation_leads_to_its_own_tenant(b: Bench) {
     let eve = invite(&b, &b.bob(), b.b, "eve@example.org", Role::Admin).await.user.id;
-    let theirs = b.store.invite(&b.ann(), member(b.a, "eve@example.org", Role::Viewer, "acme")).await.unwrap();
+    let theirs =
+        b.store.invite(&b.ann(), member(b.a, "eve@example.org", Role::Viewer, "acme")).await.unwrap();
     assert_eq!(theirs.account.unwrap().by.as_deref(), Some("bob@example.org"), "the inviter can notice");
     b.store.choose_password("link of eve@example.org", None, "squatted", None).await.unwrap();
     let places = b.store.memberships(eve).await.unwrap();

@@ -59,10 +59,8 @@ pub async fn a_tenant_gets_another_name_and_time_zone(b: Bench) {
     assert_eq!(code_of(b.store.update_tenant(&Scope::system("test"), nobody, zone).await), "NOT_FOUND");
     let log = b.store.audit_entries(&b.ann(), &AuditFilter::default(), PageRequest::default()).await.unwrap();
     let acts: Vec<_> = log.items.iter().map(|e| (e.action.as_str(), e.reason.as_deref())).collect();
-    let expected = [
-        ("tenant.update", Some("name: Acme & Sons")),
-        ("tenant.update", Some("time zone: Asia/Tokyo")),
-    ];
+    let expected =
+        [("tenant.update", Some("name: Acme & Sons")), ("tenant.update", Some("time zone: Asia/Tokyo"))];
     assert_eq!(acts, expected);
 }
 

@@ -76,8 +76,8 @@ impl Engine {
             super_admin: true,
             membership: None,
         };
-        let tenant =
-            new_tenant(&request.tenant_name, None, None).map_err(|p| Problem::invalid("tenant_name", p.detail))?;
+        let tenant = new_tenant(&request.tenant_name, None, None)
+            .map_err(|p| Problem::invalid("tenant_name", p.detail))?;
         Ok(self.store.create_first_admin(&request.token_hash, user, Some(tenant), request.origin).await?)
     }
 

@@ -119,6 +119,9 @@ fn submits_are_summed_per_extent() {
 fn different_extents_have_different_names() {
     let queue = |domain: &str, queue: &str| Extent::Queue { domain: domain.into(), queue: queue.into() };
     assert_ne!(queue("a", "b").name(), queue("a\",\"queue\":\"b", "").name());
-    assert_ne!(Extent::Domain("a".into()).name(), Extent::Owner { tenant: TenantId(Uuid::nil()), owner: "a".into(), domain: None }.name());
+    assert_ne!(
+        Extent::Domain("a".into()).name(),
+        Extent::Owner { tenant: TenantId(Uuid::nil()), owner: "a".into(), domain: None }.name()
+    );
     assert_eq!(queue("a", "b").name(), r#"{"queue":{"domain":"a","queue":"b"}}"#);
 }

@@ -43,10 +43,11 @@ pub fn decide(scope: &Scope, jobs: &[NewJob], known: &Known, turnstile: &mut Tur
             if !scope.reaches(job.tenant_id) {
                 return Decision::Refused(Problem::not_found("This tenant"));
             }
-            let decision =
-                replay(job, known, &earlier).or_else(|| deduplicate(scope, job, known, &earlier)).unwrap_or_else(
-                    || turnstile.admit(job).map_or_else(Decision::Refused, |()| Decision::Insert),
-                );
+            let decision = replay(job, known, &earlier)
+                .or_else(|| deduplicate(scope, job, known, &earlier))
+                .unwrap_or_else(|| {
+                    turnstile.admit(job).map_or_else(Decision::Refused, |()| Decision::Insert)
+                });
             if matches!(decision, Decision::Insert) {
                 earlier.remember(index, job);
             }
