@@ -3,15 +3,18 @@
 //! The server puts a [`Door`] into Leptos' context and a [`CurrentUser`] into each request's extensions;
 //! pages and server functions begin with [`signed_in`] or [`enter`], so none can forget the check.
 
+mod forms;
+
 use crate::jobs::query::encode;
 use axum::{
     extract::ConnectInfo,
     http::{Extensions, HeaderMap, StatusCode, request::Parts},
 };
+pub use forms::{ChosenPassword, Invited, PasswordChange, SetupForm, SignInAttempt};
 use leasehold_queue::{Actor, Engine, Permission, Reach, Scope, engine::KeyRequest, triggers::schedule};
 use leasehold_types::{
     JobRef, JobStatus, Problem, ProblemCode, Role, TenantId, Timestamp, UserId,
-    people::{AccountMade, LinkOwner},
+    people::LinkOwner,
     view::{ApiKey, Diagnosis, JobDetail, LinkedAttachment, Membership, Tenant, User},
 };
 use leptos::prelude::*;
@@ -19,7 +22,7 @@ use leptos_axum::ResponseOptions;
 use serde::{Deserialize, Serialize};
 use std::{
     collections::BTreeMap,
-    net::{IpAddr, SocketAddr},
+    net::SocketAddr,
     sync::{Arc, OnceLock},
 };
 use tower_sessions::{Session, session::Id};
@@ -67,52 +70,6 @@ pub trait Gate: Send + Sync + 'static {
     /// A key for the next page's address, and what may wait in the session until then.
     fn seal(&self, text: &str) -> Result<(String, String), Problem>;
     fn unseal(&self, key: &str, sealed: &str) -> Option<String>;
-}
-
-/// What somebody types to sign in, and from where.
-#[derive(Clone, Copy)]
-pub struct SignInAttempt<'a> {
-    pub email: &'a str,
-    pub password: &'a str,
-    pub address: Option<IpAddr>,
-    /// What the browser keeps from an earlier sign-in.
-    pub device: Option<&'a str>,
-}
-
-/// Somebody a link was made for, and its path.
-#[derive(Clone, Debug)]
-pub struct Invited {
-    pub user: User,
-    pub path: String,
-    /// They had an account before.
-    pub account: Option<AccountMade>,
-}
-
-#[derive(Clone, Debug, Default)]
-pub struct ChosenPassword {
-    pub token: String,
-    pub name: Option<String>,
-    pub password: String,
-}
-
-pub struct PasswordChange<'a> {
-    pub scope: &'a Scope,
-    pub user: &'a User,
-    /// The one that stays.
-    pub session: &'a Id,
-    pub old: &'a str,
-    pub new: &'a str,
-}
-
-#[derive(Clone, Debug, Default)]
-pub struct SetupForm {
-    pub token: String,
-    pub email: String,
-    pub name: String,
-    pub password: String,
-    pub tenant_name: String,
-    /// From where it was asked, for the audit log.
-    pub origin: Option<String>,
 }
 
 /// In every request's extensions, put there by the server's middleware from the session.

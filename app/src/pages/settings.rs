@@ -113,8 +113,8 @@ fn general(tenant: Tenant, may: bool, flash: &Flash) -> impl IntoView + use<> {
     view! {
         <section class="card" aria-labelledby="general">
             <h2 id="general">"General"</h2>
-            {content}
             <p class="hint">"New schedules are read on this time zone's clock unless they name another."</p>
+            {content}
         </section>
     }
 }

@@ -214,7 +214,7 @@ fn audit_row(entry: AuditEntry, tenant: Option<String>, now: Timestamp) -> impl 
             <td>
                 <code>{entry.action}</code>
             </td>
-            <td class="breakable">
+            <td class="breakable audit-object">
                 {format!("{} {}", entry.object_type, entry.object_id)}
                 {tenant.map(|slug| view! { <span class="muted row-note">{format!(" in {slug}")}</span> })}
             </td>

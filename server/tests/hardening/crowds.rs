@@ -60,7 +60,7 @@ fn whether_an_account_exists_cannot_be_told_by_the_clock() {
     let address = server.addr;
     runtime().block_on(async {
         let host = address.to_string();
-        // Ten tries per account and quarter of an hour: the known one has nine here.
+        // Each from an address of its own: nobody is made to wait.
         let (mut known, mut unknown) = (Vec::new(), Vec::new());
         for i in 0..9 {
             for (email, times) in [("ann", &mut known), ("nobody", &mut unknown)] {
