@@ -3,7 +3,7 @@
 
 use super::{
     api_key::{self, Entrance, KeyScope},
-    middleware,
+    middleware, session_cookie,
     stream_token::{self, Claims},
 };
 use crate::{api::Api, sse::Who};
@@ -56,7 +56,7 @@ async fn admit(parts: &Parts, api: &Api) -> Result<StreamReader, Problem> {
         let (who, claims) = stream_token::open(engine, &token).await?;
         return Ok(StreamReader { who, bound: Some(claims) });
     }
-    let Some((user, session)) = middleware::signed_in(engine, &parts.uri, &parts.headers).await? else {
+    let Some((user, session)) = session_cookie::signed_in(engine, &parts.uri, &parts.headers).await? else {
         return Err(api_key::missing());
     };
     if !middleware::comes_from_here(&parts.uri, &parts.headers) {
