@@ -20,7 +20,7 @@ const WAITING: &str = "/worker/jobs/claim$";
 /// Longer than any request takes.
 const PATIENCE: &str = "20";
 /// Long enough for the first events of a stream.
-const A_MOMENT: &str = "0.5";
+const A_MOMENT: &str = "0.3";
 
 on_both_databases! {
     nothing_a_program_sends_breaks_the_api,

@@ -100,7 +100,7 @@ async fn poll(State(api): State<Api>, Entered(scope): Entered, mut pairs: Pairs)
 /// A browser opens it with the session of whoever is signed in (`?tenant=slug`), or with a token (`?token=…`).
 #[utoipa::path(
     get, path = "/jobs/events/stream", operation_id = "stream_events", tag = "events",
-    params(EventParams, ReaderParams, ("Last-Event-ID" = Option<i64>, Header, description = "The last event seen; wins over `after_id`")),
+    params(EventParams, ReaderParams, ("Last-Event-ID" = Option<String>, Header, pattern = "^[0-9]{1,18}$", description = "The last event seen; wins over `after_id`")),
     responses((status = 200, description = "Events until the reader leaves", content_type = "text/event-stream", body = EventRow), Refusal)
 )]
 async fn stream(
@@ -174,7 +174,7 @@ fn last_seen(headers: &HeaderMap) -> Result<Option<i64>, Problem> {
     params(
         JobParam,
         ReaderParams,
-        ("Last-Event-ID" = Option<i64>, Header, description = "The last event seen"),
+        ("Last-Event-ID" = Option<String>, Header, pattern = "^[0-9]{1,18}$", description = "The last event seen"),
     ),
     responses(
         (status = 200, description = "A snapshot, then events", content_type = "text/event-stream", body = JobEvent),

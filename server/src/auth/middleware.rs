@@ -1,7 +1,7 @@
 //! In front of every page and server function: where did it come from, who is it, may they see this page, and
 //! is there a message waiting for them.
 
-use super::session_store::{self, IDLE, StoredSessions};
+use super::session_store::{IDLE, StoredSessions};
 use crate::{problem, reached::Reached};
 use axum::{
     extract::{Request, State},
@@ -13,7 +13,7 @@ use leasehold_app::ssr::{CurrentUser, Flash, SESSION_FLASH, SESSION_USER};
 use leasehold_queue::{Actor, Engine, Permission, Reach, Scope, engine::SESSION_SEEN};
 use leasehold_types::{Problem, ProblemCode, Timestamp, UserId, view::User};
 use std::{fmt::Write, sync::Arc, time::Duration};
-use tower_sessions::{Expiry, Session, SessionManagerLayer, SessionStore, cookie::SameSite, session::Id};
+use tower_sessions::{Expiry, Session, SessionManagerLayer, cookie::SameSite};
 
 /// When the session was last written only because it was used.
 const SEEN: &str = SESSION_SEEN;
@@ -32,7 +32,7 @@ pub fn sessions(engine: Arc<Engine>, secure: bool) -> SessionManagerLayer<Stored
         .with_expiry(Expiry::OnInactivity(time::Duration::seconds(idle)))
 }
 
-fn cookie_name(secure: bool) -> &'static str {
+pub fn cookie_name(secure: bool) -> &'static str {
     if secure { "__Host-leasehold" } else { "leasehold" }
 }
 
@@ -91,31 +91,6 @@ async fn user_of(engine: &Engine, session: &Session) -> Result<Option<User>, Pro
         keep_alive(engine, session).await?;
     }
     Ok(user)
-}
-
-/// The user and the session behind a request's cookie, for addresses outside the pages. Looking does not keep a session
-/// alive.
-pub async fn signed_in(
-    engine: &Arc<Engine>,
-    reached: &Reached,
-    headers: &HeaderMap,
-) -> Result<Option<(User, String)>, Problem> {
-    let Some(id) = session_id(cookie_name(!reached.plain_cookie), headers) else { return Ok(None) };
-    let problem = |error| leasehold_app::ssr::session_problem(tower_sessions::session::Error::Store(error));
-    let Some(session) = StoredSessions(engine.clone()).load(&id).await.map_err(problem)? else {
-        return Ok(None);
-    };
-    let user =
-        session.data.get(SESSION_USER).and_then(|id| serde_json::from_value::<UserId>(id.clone()).ok());
-    let Some(user) = user else { return Ok(None) };
-    Ok(engine.store().user(user).await?.map(|user| (user, session_store::id_hash(&id))))
-}
-
-fn session_id(name: &str, headers: &HeaderMap) -> Option<Id> {
-    let cookies = headers.get_all(header::COOKIE).iter().filter_map(|cookies| cookies.to_str().ok());
-    let mut pairs =
-        cookies.flat_map(|cookies| cookies.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    pairs.find(|(known, _)| *known == name).and_then(|(_, id)| id.parse().ok())
 }
 
 async fn keep_alive(engine: &Engine, session: &Session) -> Result<(), Problem> {

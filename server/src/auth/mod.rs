@@ -7,6 +7,7 @@ pub mod middleware;
 pub mod new_secrets;
 mod once;
 pub mod password;
+pub mod session_cookie;
 pub mod session_store;
 pub mod setup;
 pub mod stream_reader;

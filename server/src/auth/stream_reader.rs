@@ -3,7 +3,7 @@
 
 use super::{
     api_key::{self, Entrance, KeyScope},
-    middleware,
+    middleware, session_cookie,
     stream_token::{self, Claims},
 };
 use crate::{api::Api, reached::Reached, sse::Who};
@@ -76,7 +76,7 @@ async fn admit(parts: &Parts, api: &Api, address: Option<IpAddr>) -> Result<Stre
         return Ok(StreamReader { who, bound: Some(claims) });
     }
     let Some(reached) = parts.extensions.get::<Reached>() else { return Err(api_key::missing()) };
-    let Some((user, session)) = middleware::signed_in(engine, reached, &parts.headers).await? else {
+    let Some((user, session)) = session_cookie::signed_in(engine, reached, &parts.headers).await? else {
         return Err(api_key::missing());
     };
     if !middleware::comes_from_here(reached.host.as_deref(), &parts.headers) {

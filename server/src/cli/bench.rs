@@ -59,11 +59,11 @@ impl Bench {
 }
 
 fn say(out: Out, file: Option<PathBuf>, table: &str, json: &Value) -> Result<(), Problem> {
-    let Some(file) = file.filter(|_| out.json) else {
+    let Some(file) = file.filter(|_| out.is_json()) else {
         out.say(table.trim_end(), json);
         return Ok(());
     };
     std::fs::write(&file, format!("{json:#}\n")).map_err(|error| failed("write the figures", error))?;
-    Out { json: false }.say(table.trim_end(), json);
+    Out::new(false).say(table.trim_end(), json);
     Ok(())
 }

@@ -40,7 +40,7 @@ fn a_key_stays_within_its_domains(house: House) {
     assert_eq!(office.post(&office.admin, "/jobs/batch/cancel", &everywhere).1["affected"], 2);
     assert_eq!(office.post(&office.governor, "/jobs/batch/cancel", &everywhere).1["affected"], 5);
     assert_eq!(office.get(&office.admin, "/jobs/queue/status?domain=prompt_studio&queue=default").0, 403);
-    for path in ["/jobs/list", "/jobs/stats", "/jobs/events"] {
+    for path in ["/jobs/list", "/jobs/stats", "/jobs/events", "/jobs/definitions"] {
         assert_eq!(office.get(&office.admin, &format!("{path}?domain=prompt_studio")).0, 403, "{path}");
     }
     assert_eq!(office.get(&office.admin, "/jobs/list").1["total"], 2);
@@ -48,6 +48,16 @@ fn a_key_stays_within_its_domains(house: House) {
     assert_eq!(office.get(&office.admin, "/jobs/summary").1["ready"], 2);
     let stats = office.get(&office.admin, "/jobs/stats").1["stats"].clone();
     assert!(stats.as_array().unwrap().iter().all(|kind| kind["domain"] == "chatbooks"), "{stats}");
+    let definitions = office.get(&office.admin, "/jobs/definitions").1["definitions"].clone();
+    let keys: Vec<_> = definitions.as_array().unwrap().iter().map(|known| &known["key"]).collect();
+    assert_eq!(keys, ["export"], "{definitions}");
+    assert_eq!(office.get(&office.admin, "/jobs/definitions/export").1["arg_schema"]["type"], "object");
+    assert_eq!(office.get(&office.admin, "/jobs/definitions/evaluate").0, 403);
+    assert_eq!(office.get(&office.governor, "/jobs/definitions/evaluate").0, 200);
+    let token = json!({"domain": "prompt_studio"});
+    assert_eq!(office.post(&office.admin, "/jobs/events/token", &token).0, 403);
+    let token = json!({"job_id": foreign_jobs[0].to_string()});
+    assert_eq!(office.post(&office.admin, "/jobs/events/token", &token).0, 403);
     let events = office.get(&office.admin, "/jobs/events").1["events"].clone();
     let events = events.as_array().unwrap();
     assert!(!events.is_empty() && events.iter().all(|event| event["domain"] == "chatbooks"), "{events:?}");
@@ -87,6 +97,7 @@ fn a_key_without_a_list_sees_nothing(house: House) {
         assert_eq!((status, code(&refused)), (403, "FORBIDDEN"), "{body}");
     }
     assert_eq!(office.get(&office.admin, "/jobs/list").0, 403);
+    assert_eq!(office.get(&office.admin, "/jobs/definitions").0, 403);
 }
 
 fn a_domain_may_have_to_be_named(house: House) {

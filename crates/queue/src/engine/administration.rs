@@ -62,28 +62,26 @@ impl Engine {
         found.ok_or_else(|| Problem::not_found("This definition"))
     }
 
-    /// Those of the domains a caller sees, or of one of them; by key.
+    /// Those of the domains a caller may see, or of one of them; by key.
     pub async fn seen_definitions(
         &self,
         scope: &Scope,
         domain: Option<&str>,
     ) -> Result<Vec<Definition>, Problem> {
         scope.require(Permission::View)?;
-        domain.map_or(Ok(()), |domain| scope.check_domain(domain))?;
+        let domains = scope.choose_domains(domain)?;
         let mut seen = self.store.definitions().await?;
-        seen.retain(|known| {
-            scope.sees_domain(&known.domain) && domain.is_none_or(|asked| asked == known.domain)
-        });
+        seen.retain(|known| domains.as_ref().is_none_or(|wanted| wanted.contains(&known.domain)));
         seen.sort_by(|a, b| a.key.cmp(&b.key));
         Ok(seen)
     }
 
-    /// One of a domain the caller does not see does not exist for it.
+    /// By id or key, if it is of a domain the caller may see.
     pub async fn seen_definition(&self, scope: &Scope, name: &str) -> Result<Definition, Problem> {
         scope.require(Permission::View)?;
         let found = self.definition(name).await?;
-        let hidden = !scope.sees_domain(&found.domain);
-        if hidden { Err(Problem::not_found("This definition")) } else { Ok(found) }
+        scope.check_domain(&found.domain)?;
+        Ok(found)
     }
 
     pub async fn queue_state(&self, scope: &Scope, domain: &str, queue: &str) -> Result<QueueState, Problem> {
