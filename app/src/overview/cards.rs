@@ -161,7 +161,7 @@ fn face(card: QueueCard, now: Timestamp) -> impl IntoView {
             {plain(card.failed, "Failed", "ink-failed")} {plain(card.dead_letter, "Dead letter", "ink-dead")}
             {plain(card.quarantined, "Quarantined", "ink-quarantined")}
             <span class="figure-box">
-                <span class="figure">{oldest.map_or_else(|| "—".into_any(), IntoAny::into_any)}</span>
+                <span class="figure figure-time">{oldest.map_or_else(|| "—".into_any(), IntoAny::into_any)}</span>
                 <span class="figure-name">"Oldest"</span>
             </span>
         </span>

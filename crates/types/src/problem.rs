@@ -30,27 +30,27 @@ macro_rules! codes {
 }
 
 codes! {
-    InvalidInput = "INVALID_INPUT", 422, "Something in the request is not right";
-    InvalidPayload = "INVALID_PAYLOAD", 422, "The payload does not fit the command";
+    InvalidInput = "INVALID_INPUT", 422, "The request is not valid";
+    InvalidPayload = "INVALID_PAYLOAD", 422, "The payload does not match its schema";
     SecretInPayload = "SECRET_IN_PAYLOAD", 422, "The payload holds a secret";
     PayloadTooLarge = "PAYLOAD_TOO_LARGE", 413, "The payload is too large";
     QueueNotAllowed = "QUEUE_NOT_ALLOWED", 422, "This queue is not allowed";
     JobTypeNotAllowed = "JOB_TYPE_NOT_ALLOWED", 422, "This job type is not allowed";
     DefinitionInactive = "DEFINITION_INACTIVE", 409, "This definition is switched off";
-    ConfirmationRequired = "CONFIRMATION_REQUIRED", 400, "This needs a confirmation";
+    ConfirmationRequired = "CONFIRMATION_REQUIRED", 400, "Confirmation required";
     DomainRequired = "DOMAIN_REQUIRED", 400, "This needs a domain";
     Unauthenticated = "UNAUTHENTICATED", 401, "Please sign in";
     WrongCredentials = "WRONG_CREDENTIALS", 401, "E-mail or password is wrong";
     SetupLinkInvalid = "SETUP_LINK_INVALID", 403, "This link does not work";
     CrossSite = "CROSS_SITE", 403, "The request came from another site";
-    Forbidden = "FORBIDDEN", 403, "You may not do this";
+    Forbidden = "FORBIDDEN", 403, "You are not allowed to do this";
     RequestTimeout = "REQUEST_TIMEOUT", 408, "The request did not arrive in time";
     MethodNotAllowed = "METHOD_NOT_ALLOWED", 405, "This address does not take this method";
-    NotFound = "NOT_FOUND", 404, "There is nothing here";
+    NotFound = "NOT_FOUND", 404, "Not found";
     CursorExpired = "CURSOR_EXPIRED", 410, "The events after this cursor are gone";
     WrongState = "WRONG_STATE", 409, "The job is not in a state that allows this";
     StaleLease = "STALE_LEASE", 409, "The lease is no longer yours";
-    AlreadyExists = "ALREADY_EXISTS", 409, "It exists already";
+    AlreadyExists = "ALREADY_EXISTS", 409, "It already exists";
     IdempotencyConflict = "IDEMPOTENCY_CONFLICT", 409, "The same key was used with another payload";
     ConcurrencyLimit = "CONCURRENCY_LIMIT", 409, "As many as allowed are active for this key";
     QuotaExceeded = "QUOTA_EXCEEDED", 429, "A limit is reached";
@@ -59,7 +59,7 @@ codes! {
     Misdirected = "MISDIRECTED_REQUEST", 421, "This server has another name";
     QueueOverloaded = "QUEUE_OVERLOADED", 503, "The queue is full";
     Unavailable = "UNAVAILABLE", 503, "The database does not answer";
-    Internal = "INTERNAL", 500, "Something broke on our side";
+    Internal = "INTERNAL", 500, "Something went wrong on the server";
 }
 
 /// One field of a form or body, and what is wrong with it.

@@ -68,7 +68,7 @@ fn a_key_of_the_installation_acts_in_the_tenant_it_names(house: House) {
     );
     let prefix = key.split('_').nth(1).unwrap();
     let revoked = submit(&server, "revoke_key", &[("slug", "acme"), ("prefix", prefix)], &ada);
-    assert!(revoked.body.contains("There is nothing here"), "{}", revoked.body);
+    assert!(revoked.body.contains("Not found"), "{}", revoked.body);
 }
 
 fn every_act_is_in_the_audit_log_and_its_chain(house: House) {

@@ -37,7 +37,7 @@ fn own_sessions_are_listed_and_ended(house: House) {
     );
     let id = account.split("name=\"id\" value=\"").nth(1).unwrap().split('"').next().unwrap();
     let foreign = submit(&server, "end_session", &[("id", id)], &sue).body;
-    assert!(foreign.contains("There is nothing here"), "only one's own");
+    assert!(foreign.contains("Not found"), "only one's own");
     assert_eq!(page(&server, "/account", &away).status, 200);
     submit(&server, "end_session", &[("id", id)], &here);
     assert_eq!(page(&server, "/account", &away).status, 303);
