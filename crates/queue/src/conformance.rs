@@ -38,6 +38,7 @@ pub mod reclaim;
 pub mod remote;
 pub mod renew;
 pub mod rights;
+pub mod secrets;
 pub mod sessions;
 pub mod throttle;
 pub mod trigger_engine;
@@ -190,6 +191,9 @@ macro_rules! conformance_suite {
                 a_foreign_key_cannot_be_revoked, the_use_of_a_key_is_noted_once_a_minute,
                 what_a_worker_tells_of_itself_is_shown, a_worker_is_seen_without_saying_more,
                 a_key_has_only_so_many_workers, introducing_again_says_what_it_runs_now;
+            secrets: keys_with_secrets_are_kept_as_hashes_and_still_compare,
+                what_a_worker_says_is_kept_without_secrets_in_every_mode,
+                a_private_key_is_hidden_over_lines_and_requests, a_name_that_is_a_secret_is_refused;
             lists: newest_first, pages_follow_each_other_without_gap, statuses_narrow_the_list, other_filters_narrow_the_list,
                 text_finds_numbers_types_and_errors, lists_stay_within_the_tenant, a_system_scope_sees_all_tenants,
                 times_narrow_the_list, the_count_matches_the_filter, wildcards_are_plain_text;

@@ -63,7 +63,7 @@ pub async fn issue(
             Owner::Session { hash: session.clone(), slug: visit.tenant.slug.clone() }
         }
         Who::Key { scope } => match &scope.actor {
-            Actor::Key { id, prefix } => Owner::Key { id: *id, prefix: prefix.clone() },
+            Actor::Key { id, prefix, .. } => Owner::Key { id: *id, prefix: prefix.clone() },
             _ => return Err(refused()),
         },
     };
@@ -109,7 +109,8 @@ async fn owner(engine: &Engine, claims: &Claims) -> Result<Option<Who>, Problem>
             if engine.store().live_keys(&[*id]).await?.is_empty() {
                 return Ok(None);
             }
-            let actor = Actor::Key { id: *id, prefix: prefix.clone() };
+            let Some((key, _)) = engine.store().key_by_prefix(prefix).await? else { return Ok(None) };
+            let actor = Actor::Key { id: *id, name: key.name, prefix: key.prefix };
             let reach = claims.tenant.map_or(Reach::All, Reach::Tenant);
             let scope = engine.confine(Scope::new(reach, actor, Permission::View));
             Ok(Some(Who::Key { scope }))

@@ -32,7 +32,7 @@ impl Sender {
         let user = ["user", "add", "ann@example.org", "--role", "super_admin", "--password-stdin"];
         house.json(&user, PASSWORD);
         house.json(&["definition", "add", "steps", "--domain", "media", "--max-attempts", "5"], "");
-        let (key, worker) = (new_key(&house, "acme", "write"), new_key(&house, "acme", "worker"));
+        let (key, worker) = (new_key(&house, "acme", "admin"), new_key(&house, "acme", "worker"));
         let server = house.serve(env);
         Self { server, house, key, worker }
     }
@@ -128,7 +128,7 @@ impl Sender {
         let event = json!({"name": "plain.event", "event_id": id, "payload": {"note": text}});
         let mut headers = vec![("x-api-key", self.key.as_str())];
         if fits_a_header(text) {
-            headers.push(("x-request-id", text));
+            headers.push(("x-request-id", text.as_str()));
         }
         let (status, answer) = self.post_with(&headers, "/events", &event);
         assert!(status < 300, "{secret:?}: {status} {answer}");

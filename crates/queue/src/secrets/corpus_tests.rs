@@ -205,3 +205,63 @@ fn time_grows_with_the_length_and_no_faster() {
         assert!(long < short * 8 * 6, "{unit}: {short:?} → {long:?}");
     }
 }
+
+/// Pieces that begin, end and bend what is read, in any order.
+const PIECES: &[&str] = &[
+    "password",
+    "=",
+    ":",
+    " ",
+    "\"",
+    "'",
+    "\\",
+    "ü",
+    "🚀",
+    "{",
+    "}",
+    "[",
+    "]",
+    "<",
+    ">",
+    "://",
+    "@",
+    "a1B2c3D4",
+    "-u",
+    "--token",
+    "Cookie",
+    "Authorization",
+    "Basic ",
+    ";",
+    ",",
+    "&",
+    "\n",
+    "%3D",
+    "value",
+    "name",
+    "-----BEGIN PRIVATE KEY-----",
+    "-----END PRIVATE KEY-----",
+    "${",
+    "***REDACTED***",
+    "key",
+    "\u{202e}",
+    "0",
+    "/",
+    "?",
+];
+
+proptest::proptest! {
+    #[test]
+    fn any_text_can_be_read_and_hiding_never_shows_more(picks in proptest::collection::vec(0..PIECES.len(), 0..40)) {
+        let text: String = picks.into_iter().map(|i| PIECES[i]).collect();
+        let redactor = Redactor::default().knowing(&json!({"token": "a1B2c3D4"}));
+        let shown = redactor.text(&text).into_owned();
+        assert!(!shown.contains("a1B2c3D4"), "{text} → {shown}");
+        let mut value = json!({"note": text, text.clone(): [text.clone()]});
+        redactor.json(&mut value);
+        assert!(!value.to_string().contains("a1B2c3D4"));
+        let mut block = KeyBlock::default();
+        for line in text.lines() {
+            block.covers(line);
+        }
+    }
+}

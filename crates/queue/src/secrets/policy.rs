@@ -50,7 +50,11 @@ impl SecretPolicy {
     /// The same policy for one job: what its payload holds as a secret is one everywhere else, too.
     #[must_use]
     pub fn knowing(&self, payload: &Value) -> Self {
-        Self { on_secret: self.on_secret, door: self.door.knowing(payload), all: self.all.knowing(payload) }
+        let all = self.all.knowing(payload);
+        // Where the door has names of its own, what it lets in under others is no secret to it.
+        let door =
+            if self.door.has_our_names() { self.door.sharing(&all) } else { self.door.knowing(payload) };
+        Self { on_secret: self.on_secret, door, all }
     }
 
     /// A document that is about to be kept; `root` is what its sender calls it.

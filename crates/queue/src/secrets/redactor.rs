@@ -70,11 +70,23 @@ impl Redactor {
         Self { known: Known::of(self, payload), ..self.clone() }
     }
 
+    pub(super) fn has_our_names(&self) -> bool {
+        self.names
+    }
+
+    /// Knows the values that the other one knows.
+    pub(super) fn sharing(&self, other: &Self) -> Self {
+        Self { known: other.known.clone(), ..self.clone() }
+    }
+
     pub fn is_secret_name(&self, name: &str) -> bool {
         self.announces(name) == Announces::Secret
     }
 
     fn announces(&self, name: &str) -> Announces {
+        if self.given.names.is_empty() && prefilter::look(name).is_none() {
+            return Announces::Nothing;
+        }
         let ours = if self.names { names::announces(name) } else { Announces::Nothing };
         if ours != Announces::Secret && self.given.has(name) { Announces::Secret } else { ours }
     }

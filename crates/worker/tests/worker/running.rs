@@ -87,7 +87,7 @@ async fn a_result_that_is_too_large_fails_the_job_and_is_not_tried_again() {
     let message = job.error_message.unwrap_or_default();
     assert!(message.contains("1048576 bytes"), "{message}");
     assert_eq!((job.result, job.attempts.len()), (None, 1));
-    assert_eq!(lines(&job.attempts[0], LogStream::Stdout), ["before", "", "after"]);
+    assert_eq!(lines(&job.attempts[0], LogStream::Stdout), ["before", "after"]);
     worker.stop().await;
 }
 
