@@ -64,7 +64,7 @@ pub fn PlainHttp(
     host: String,
 ) -> impl IntoView {
     view! {
-        <div class="notice notice-bad lone-card" role="alert">
+        <div class="notice notice-bad" role="alert">
             <Icon d=icon::ALERT />
             <div>
                 <strong>"You cannot sign in by plain http"</strong>

@@ -26,7 +26,8 @@ pub fn LoginPage() -> impl IntoView {
         },
         move |(has_users, flash)| {
             let content = if has_users { sign_in(flash, next).into_any() } else { first_run().into_any() };
-            let trouble = trouble.map(|CookieTrouble(host)| view! { <PlainHttp host /> });
+            let trouble = trouble
+                .map(|CookieTrouble(host)| view! { <div class="card lone-card"><PlainHttp host /></div> });
             view! {
                 <PageTitle text="Sign in · Leasehold" />
                 <main class="lone" id="content">

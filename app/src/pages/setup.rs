@@ -33,7 +33,8 @@ pub fn SetupPage() -> impl IntoView {
                 Ok(()) => form(flash, token).into_any(),
                 Err(problem) => expired(&problem).into_any(),
             };
-            let trouble = trouble.map(|CookieTrouble(host)| view! { <PlainHttp host /> });
+            let trouble = trouble
+                .map(|CookieTrouble(host)| view! { <div class="card lone-card"><PlainHttp host /></div> });
             view! {
                 <PageTitle text="Set up · Leasehold" />
                 <main class="lone" id="content">

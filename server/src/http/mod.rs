@@ -16,13 +16,14 @@ use guarded::GuardedStream;
 use hyper::{body::Incoming, service::service_fn};
 use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
-    server::conn::auto,
+    server::{conn::auto, graceful::GracefulConnection},
 };
 use places::{Place, Places};
 use std::{
     convert::Infallible,
     io,
     net::SocketAddr,
+    pin::Pin,
     sync::{Arc, atomic::Ordering::Relaxed},
     time::{Duration, Instant},
 };
@@ -150,38 +151,47 @@ impl Connections {
         });
         let io = TokioIo::new(GuardedStream::new(stream, HEADER_TIMEOUT, activity.clone()));
         let server = builder();
-        let connection = server.serve_connection(io, service);
-        tokio::pin!(connection);
+        let connection = std::pin::pin!(server.serve_connection(io, service));
+        if let Err(error) = self.watched(connection, &activity, peer, stop).await {
+            tracing::debug!(%error, %peer, "a connection ended badly");
+        }
+    }
+
+    /// Drives a connection to its end, and ends it when it is of no use any more.
+    async fn watched<C: GracefulConnection>(
+        &self,
+        mut connection: Pin<&mut C>,
+        activity: &Activity,
+        peer: SocketAddr,
+        stop: CancellationToken,
+    ) -> Result<(), C::Error> {
         let trusted = self.proxies.contains(peer.ip());
         let mut looks = tokio::time::interval(self.limits.every());
         looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        let mut told_to_go = None;
+        let mut told_to_go: Option<Instant> = None;
         loop {
             tokio::select! {
-                ended = &mut connection => {
-                    if let Err(error) = ended {
-                        tracing::debug!(%error, %peer, "a connection ended badly");
-                    }
-                    return;
-                }
+                // On a busy machine a request may have been waiting to be read: it counts before the clock does.
+                biased;
+                ended = &mut connection => return ended,
                 () = stop.cancelled(), if told_to_go.is_none() => {
-                    told_to_go = Some((Instant::now(), LAST_ANSWERS));
+                    told_to_go = Some(Instant::now());
                     connection.as_mut().graceful_shutdown();
                 }
-                _ = looks.tick() => match activity.verdict(&self.limits, trusted, Instant::now()) {
-                    Verdict::Fine if told_to_go.is_none() => {}
-                    Verdict::Idle if told_to_go.is_none() => {
-                        self.figures.connections_idle.fetch_add(1, Relaxed);
-                        told_to_go = Some((Instant::now(), GOODBYE));
-                        connection.as_mut().graceful_shutdown();
-                    }
-                    Verdict::Stalled => {
+                _ = looks.tick() => match (activity.verdict(&self.limits, trusted, Instant::now()), told_to_go) {
+                    (Verdict::Fine, _) => {}
+                    (Verdict::Stalled, _) => {
                         self.figures.connections_stalled.fetch_add(1, Relaxed);
                         tracing::debug!(%peer, "a connection was closed: its answers are not read");
-                        return;
+                        return Ok(());
                     }
-                    _ if told_to_go.is_some_and(|(since, wait)| since.elapsed() >= wait) => return,
-                    _ => {}
+                    (Verdict::Idle, None) => {
+                        self.figures.connections_idle.fetch_add(1, Relaxed);
+                        told_to_go = Some(Instant::now());
+                        connection.as_mut().graceful_shutdown();
+                    }
+                    (Verdict::Idle, Some(since)) if since.elapsed() >= GOODBYE => return Ok(()),
+                    (Verdict::Idle, Some(_)) => {}
                 },
             }
         }
