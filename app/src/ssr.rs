@@ -276,7 +276,8 @@ pub async fn flash_and_redirect(mut flash: Flash, to: &str) -> Result<(), Proble
         flash.values.values_mut().for_each(|value| *value = value.chars().take(LONGEST_TYPED).collect());
     }
     // Sessions are in the database: what was typed is kept there without secrets.
-    let secrets = &door().engine.config().secrets;
+    let door = door();
+    let secrets = &door.engine.config().secrets;
     for (field, value) in flash.values.iter_mut().filter(|(field, _)| *field != "sealed") {
         if secrets.hides(field) {
             value.clear();

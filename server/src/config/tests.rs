@@ -88,9 +88,9 @@ fn refusing_secrets_wins_over_blotting_them_out() {
     let payload = || serde_json::json!({"pin": "1234"});
     let both =
         [("JOBS_SECRET_REJECT", "true"), ("JOBS_SECRET_REDACT", "true"), ("JOBS_SECRET_DENY_KEYS", "pin")];
-    assert!(with(&both).unwrap().apply(&mut payload()).is_err());
+    assert!(with(&both).unwrap().apply("payload", &mut payload()).is_err());
     let mut kept = payload();
-    with(&both[1..]).unwrap().apply(&mut kept).unwrap();
+    with(&both[1..]).unwrap().apply("payload", &mut kept).unwrap();
     assert_eq!(kept, serde_json::json!({"pin": "***REDACTED***"}));
     let problem = with(&[("JOBS_SECRET_PATTERNS", "fine;(unclosed")]).unwrap_err();
     assert!(problem.detail.contains("(unclosed"), "a pattern that cannot be used stops the start");
