@@ -60,8 +60,7 @@ fn api(sender: &Sender, jobs: &[i64]) -> Vec<(&'static str, String)> {
     let triggers = body("/jobs/triggers?limit=1000".into());
     let listed: Value = serde_json::from_str(&triggers).unwrap();
     let firings = listed["triggers"].as_array().into_iter().flatten().take(3);
-    let firings =
-        firings.map(|trigger| body(format!("/jobs/triggers/{}", trigger["id"].as_str().unwrap())));
+    let firings = firings.map(|trigger| body(format!("/jobs/triggers/{}", trigger["id"].as_str().unwrap())));
     vec![
         ("jobs", each("")),
         ("logs", each("/logs?limit=1000")),

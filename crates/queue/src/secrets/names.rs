@@ -4,25 +4,42 @@
 //! A name is read word by word (`_`, `-`, `.` and capitals divide), so that a word inside another says nothing, and a
 //! word that speaks *about* a secret (`token_count`, `secret_arn`, `cookie_policy`) makes the name harmless.
 
+use std::{collections::HashSet, sync::LazyLock};
+
+type Listed = LazyLock<HashSet<&'static str>>;
+
 /// One of these announces a secret wherever it stands in a name.
-const WORDS: &str = "password passwords passwd passphrase passcode pwd secret secrets token credential credentials apikey apikeys \
-    authorization cookie cookies";
+static WORDS: Listed = LazyLock::new(|| {
+    listed(
+        "password passwords passwd passphrase passcode pwd secret secrets token credential credentials apikey apikeys \
+    authorization cookie cookies",
+    )
+});
 
 /// What a word written together may end in: `dbpassword`, `accesstoken`, `sharedaccesskey`.
 const ENDINGS: &str = "password passwd passphrase pwd secret token credential credentials apikey accesskey secretkey privatekey \
     accountkey signingkey encryptionkey masterkey authkey setcookie proxyauthorization";
 
 /// A key of these is a secret; a primary key, a cache key or a public key is not.
-const KEYS_OF: &str = "access account admin aes anthropic api app auth bearer bot cipher client consumer crypto decryption deploy \
+static KEYS_OF: Listed = LazyLock::new(|| {
+    listed(
+        "access account admin aes anthropic api app auth bearer bot cipher client consumer crypto decryption deploy \
     encryption gpg hmac integration jwt license mailgun master openai pgp private rest root rsa secret sendgrid \
-    server service session shared signing ssh ssl storage stripe subscription symmetric tls wallet webhook";
+    server service session shared signing ssh ssl storage stripe subscription symmetric tls wallet webhook",
+    )
+});
 
 /// Tokens in the plural are counted more often than they are kept: `max_tokens`, but `refresh_tokens`.
-const TOKENS_OF: &str = "access api auth bearer bot device id oauth push refresh security session";
+static TOKENS_OF: Listed =
+    LazyLock::new(|| listed("access api auth bearer bot device id oauth push refresh security session"));
 
 /// `pass` is a password's short name only beside what is opened by it; a first pass is not.
-const PASS_OF: &str = "admin basic database db ftp http imap keystore ldap login mail mongo my mysql pg postgres proxy redis root \
-    smtp ssh svc user wifi";
+static PASS_OF: Listed = LazyLock::new(|| {
+    listed(
+        "admin basic database db ftp http imap keystore ldap login mail mongo my mysql pg postgres proxy redis root \
+    smtp ssh svc user wifi",
+    )
+});
 
 /// Two words that are a secret together.
 const PAIRS: &[(&str, &str)] = &[
@@ -35,7 +52,9 @@ const PAIRS: &[(&str, &str)] = &[
 ];
 
 /// Behind a secret's word these say something about it and not it.
-const ABOUT: &str = "age alg algorithm arn at attempts audience banner bucket budget bytes change changed complexity consent cost \
+static ABOUT: Listed = LazyLock::new(|| {
+    listed(
+        "age alg algorithm arn at attempts audience banner bucket budget bytes change changed complexity consent cost \
     count counter counts created days description dir disabled doc docs domain enabled encoding endpoint env \
     error errors expiration expired expires expiry failures field fields file filename folder form format help \
     hint id ids in index interval issuer jar kind label len length lifetime limit limits link manager max \
@@ -44,9 +63,11 @@ const ABOUT: &str = "age alg algorithm arn at attempts audience banner bucket bu
     ring rotated rotation rule rules schema scope scopes score screen seconds size source state status store \
     strategy strength \
     sum timeout title total ttl type types updated uri url urls usage used valid var variable version visible \
-    window";
+    window",
+    )
+});
 /// Before `token` these count.
-const COUNTING: &str = "avg count max min num per total";
+static COUNTING: Listed = LazyLock::new(|| listed("avg count max min num per total"));
 
 /// How surely a name announces a secret.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,7 +81,7 @@ pub enum Announces {
 pub fn announces(name: &str) -> Announces {
     let words = words(name);
     for (i, word) in words.iter().enumerate().rev() {
-        if listed(ABOUT, word) && !is_pair(&words, i) {
+        if ABOUT.contains(word.as_str()) && !is_pair(&words, i) {
             return Announces::Nothing;
         }
         if is_secret(&words, i) {
@@ -82,13 +103,13 @@ fn is_secret(words: &[String], i: usize) -> bool {
     let word = words[i].trim_end_matches(|c: char| c.is_ascii_digit());
     let before = i.checked_sub(1).map_or("", |i| words[i].as_str());
     match word {
-        "token" => !listed(COUNTING, before),
-        "tokens" => listed(TOKENS_OF, before),
-        "key" | "keys" => listed(KEYS_OF, before),
-        "pass" => listed(PASS_OF, before),
+        "token" => !COUNTING.contains(before),
+        "tokens" => TOKENS_OF.contains(before),
+        "key" | "keys" => KEYS_OF.contains(before),
+        "pass" => PASS_OF.contains(before),
         _ => {
             let written_together = || ENDINGS.split_ascii_whitespace().any(|end| word.ends_with(end));
-            listed(WORDS, word) || is_pair(words, i) || written_together()
+            WORDS.contains(word) || is_pair(words, i) || written_together()
         }
     }
 }
@@ -97,8 +118,8 @@ fn is_pair(words: &[String], i: usize) -> bool {
     i > 0 && PAIRS.iter().any(|(first, second)| words[i - 1] == *first && words[i] == *second)
 }
 
-fn listed(list: &str, word: &str) -> bool {
-    list.split_ascii_whitespace().any(|listed| listed == word)
+fn listed(list: &'static str) -> HashSet<&'static str> {
+    list.split_ascii_whitespace().collect()
 }
 
 /// `DBPassword` → db, password; `x-api-key` → x, api, key.

@@ -80,7 +80,10 @@ async fn no_secret_of_any_kind_is_left_of_what_a_program_says() {
     for secret in corpus::secrets() {
         let one_line = secret.text.replace('\n', " ");
         said += &format!("{}\n{} {}\n", secret.text, "x".repeat(LINE_BYTES - 40), one_line);
-        said += &format!("::progress stage=token={} message={one_line}\n::error message={one_line}\n", secret.core);
+        said += &format!(
+            "::progress stage=token={} message={one_line}\n::error message={one_line}\n",
+            secret.core
+        );
     }
     let output = Output::new(&ctx);
     output.drain(Some(said.as_bytes()), Some(said.as_bytes())).await;
