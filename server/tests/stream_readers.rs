@@ -95,7 +95,7 @@ fn a_token_opens_the_stream_it_was_made_for(house: House) {
         (format!("/api/v1/jobs/{other}/events?token={value}"), 403),
         (format!("{STREAM}?token={value}"), 403),
         (format!("{high}&queue=low"), 422),
-        (format!("{cut}00"), 401),
+        (format!("{cut}zz"), 401),
         (format!("{STREAM}?token=e30.00"), 401),
         (format!("/api/v1/jobs?token={value}"), 401),
     ] {
