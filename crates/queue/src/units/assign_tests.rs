@@ -101,7 +101,11 @@ fn a_provider_of_another_worker_is_not_unknown() {
     let nobody = Moment { callable: &[], ..moment };
     assert_eq!(refused(give(&through(""), &mut p, &nobody)), ELSEWHERE);
     p.iter_mut().for_each(|p| p.is_active = false);
-    assert_eq!(refused(give(&through("a"), &mut p, &nobody)), "unknown_provider", "nobody runs it there either");
+    assert_eq!(
+        refused(give(&through("a"), &mut p, &nobody)),
+        "unknown_provider",
+        "nobody runs it there either"
+    );
 }
 
 #[test]

@@ -108,7 +108,9 @@ impl<'a, C: Composite> Drive<'a, C> {
         let ClaimedUnits { units, ask_again_at, standing } = claimed;
         self.standing = standing;
         self.composite.report(self.ctx, News::Counted(standing));
-        if let Some(error) = units.iter().filter_map(|unit| unit.turn.as_ref().err()).find(|e| e.code == ELSEWHERE) {
+        if let Some(error) =
+            units.iter().filter_map(|unit| unit.turn.as_ref().err()).find(|e| e.code == ELSEWHERE)
+        {
             return Err(for_another_worker(error));
         }
         let mut refused = Vec::new();
