@@ -53,18 +53,6 @@ fn a_key_is_known_under_so_many_names(house: House) {
     assert_eq!(claim("w3").0, 200, "who is known goes on");
 }
 
-/// Refused at once when the room is full, so a refusal says that all of them wait.
-fn until_full(remote: &Remote) {
-    let began = Instant::now();
-    loop {
-        let (status, answer) = remote.ask("claim", &json!({"worker_id": "w0"}));
-        if status == 429 {
-            return;
-        }
-        assert!(status == 200 && began.elapsed() < PATIENCE, "{status} {answer}");
-    }
-}
-
 fn until_there_is_room(remote: &Remote) {
     let began = Instant::now();
     while remote.ask("claim", &json!({"worker_id": "w0"})).0 != 200 {
@@ -72,15 +60,37 @@ fn until_there_is_room(remote: &Remote) {
     }
 }
 
+fn caller(remote: &Remote, n: usize) -> TcpStream {
+    let caller = remote.waiting(&json!({"worker_id": format!("w{n}"), "wait_seconds": 30}));
+    caller.set_nonblocking(true).unwrap();
+    caller
+}
+
+/// As many as there is room for: whoever comes now is refused. While they come in, one that only looks may have taken
+/// the seat of one that waits, which then has its refusal and comes again.
 fn crowd(remote: &Remote, size: usize) -> Vec<TcpStream> {
-    let body = |n: usize| json!({"worker_id": format!("w{n}"), "wait_seconds": 30});
-    (0..size).map(|n| remote.waiting(&body(n))).collect()
+    let mut callers: Vec<TcpStream> = (0..size).map(|n| caller(remote, n)).collect();
+    let began = Instant::now();
+    loop {
+        let mut refused = 0;
+        for (n, waiting) in callers.iter_mut().enumerate() {
+            if waiting.peek(&mut [0; 1]).is_ok() {
+                refused += 1;
+                *waiting = caller(remote, n);
+            }
+        }
+        let (status, answer) = remote.ask("claim", &json!({"worker_id": "w0"}));
+        if refused == 0 && status == 429 {
+            return callers;
+        }
+        assert!(began.elapsed() < PATIENCE, "{refused} refused, then {status} {answer}");
+        thread::sleep(Duration::from_millis(100));
+    }
 }
 
 fn a_key_keeps_so_many_claims_waiting(house: House) {
     let remote = Remote::with(house, &[("JOBS_WORKER_MAX_WAITING_PER_KEY", "4")]);
     let waiting = crowd(&remote, 4);
-    until_full(&remote);
     let answer = remote.ask_with(&[("x-api-key", &remote.key)], "claim", r#"{"worker_id": "w0"}"#);
     assert!(
         answer.status == 429 && answer.header("retry-after").is_some(),
@@ -105,7 +115,7 @@ fn jobs_in(mut caller: TcpStream) -> Vec<Value> {
 }
 
 fn who_waits_longest_is_served_first(house: House) {
-    let remote = Remote::with(house, &[("JOBS_WORKER_MAX_WAITING_PER_KEY", "3")]);
+    let remote = Remote::new(house);
     let mut callers = Vec::new();
     for n in 0..3 {
         // One after the other: each is known before the next one comes.
@@ -115,7 +125,6 @@ fn who_waits_longest_is_served_first(house: House) {
             assert!(began.elapsed() < PATIENCE, "w{n} never came in");
         }
     }
-    until_full(&remote);
     for caller in callers {
         let number = remote.enqueue("acme", json!({}));
         let jobs = jobs_in(caller);
@@ -151,7 +160,6 @@ fn a_crowd_that_waits_does_not_slow_down_others(house: House) {
         until_there_is_room(&remote);
         alone.extend(sample());
         let waiting = crowd(&remote, 300);
-        until_full(&remote);
         beside.extend(sample());
         drop(waiting);
     }

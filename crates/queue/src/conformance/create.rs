@@ -2,7 +2,7 @@
 
 use super::bench::{Bench, NOW, new_job};
 use crate::{
-    params::{HowCreated, NewJob, Wake},
+    params::{HowCreated, NewJob},
     scope::Scope,
 };
 use leasehold_types::{JobRef, JobStatus, LiveKind, Problem, Source};
@@ -105,7 +105,7 @@ pub async fn creation_by_the_system_is_not_in_the_trail(b: Bench) {
 pub async fn creation_wakes_workers(b: Bench) {
     let mut wakes = b.store.wakes();
     b.create(b.job(b.a)).await;
-    let jobs = async { while wakes.recv().await.unwrap() != Wake::Jobs {} };
+    let jobs = async { while !wakes.recv().await.unwrap().is_about_jobs() {} };
     tokio::time::timeout(Duration::from_secs(5), jobs).await.expect("workers were not woken");
 }
 

@@ -1,8 +1,9 @@
 //! Which waiting units begin, with whom, and when.
 //!
 //! Permit first, then token: a provider with all its calls under way is not asked for a token, so none is wasted. A
-//! unit that asks for nobody in particular goes to the least loaded provider of its kind. A unit nobody here can
-//! ever run is given back with the reason; it must not wait for ever.
+//! unit that asks for nobody in particular goes to the least loaded provider of its kind. A unit nobody can ever run is
+//! given back with the reason; it must not wait for ever. One that only other workers can run says so: then its job goes
+//! back to the queue, for one of them.
 //!
 //! Jobs take turns. Whoever has just finished a call asks again at once, and would always be first: so a job that
 //! asked in vain is noted with the provider, and until it has had its chance to ask again the others stand back.
@@ -17,6 +18,9 @@ const ASK_FOR_PERMIT: Duration = Duration::from_millis(250);
 const LATE_BY: Duration = Duration::from_millis(150);
 /// So many are noted; who comes after them is not forgotten, only not noted.
 const MOST_WAITING: usize = 64;
+
+/// The code of a refusal that another worker would not give.
+pub const ELSEWHERE: &str = "provider_elsewhere";
 
 /// A provider's row, locked, and how many units run there.
 #[derive(Clone, PartialEq, Debug)]
@@ -103,14 +107,14 @@ pub enum Given {
 
 /// Gives one unit its turn, if it can have one, and takes the permit and the token from its provider.
 pub fn give(wish: &Wish, providers: &mut [ProviderState], moment: &Moment<'_>) -> Given {
-    let fits = |p: &ProviderState| {
-        p.spec.kind == wish.kind
-            && (wish.provider.is_empty() || p.spec.name == wish.provider)
-            && moment.callable.contains(&p.spec.name)
+    let wanted = |p: &ProviderState| {
+        p.spec.kind == wish.kind && (wish.provider.is_empty() || p.spec.name == wish.provider)
     };
+    let known = providers.iter().any(|p| p.is_active && wanted(p));
+    let fits = |p: &ProviderState| wanted(p) && moment.callable.contains(&p.spec.name);
     let mut able: Vec<&mut ProviderState> = providers.iter_mut().filter(|p| fits(p)).collect();
     if able.is_empty() {
-        return Given::Refused(unknown(wish));
+        return Given::Refused(if known { elsewhere(wish) } else { unknown(wish) });
     }
     able.retain(|p| p.is_active);
     if able.is_empty() {
@@ -145,10 +149,19 @@ pub fn give(wish: &Wish, providers: &mut [ProviderState], moment: &Moment<'_>) -
     Given::Turn(Turn { provider: name, start_at, max_retries, retry_delay })
 }
 
+/// The unit itself is sound: its job belongs to a worker that knows the provider.
+fn elsewhere(wish: &Wish) -> UnitError {
+    let message = match wish.provider.as_str() {
+        "" => format!("Providers of type {} are known to other workers, not to this one.", wish.kind),
+        name => format!("The provider “{name}” is known to another worker, not to this one."),
+    };
+    UnitError::passing(ELSEWHERE, ErrorClass::DependencyUnavailable, message)
+}
+
 fn unknown(wish: &Wish) -> UnitError {
     let message = match wish.provider.as_str() {
-        "" => format!("This worker knows no provider of type {}.", wish.kind),
-        name => format!("This worker knows no provider “{name}” of type {}.", wish.kind),
+        "" => format!("No worker knows a provider of type {}.", wish.kind),
+        name => format!("No worker knows a provider “{name}” of type {}.", wish.kind),
     };
     UnitError::permanent("unknown_provider", ErrorClass::DependencyUnavailable, message)
 }

@@ -87,8 +87,25 @@ fn nobody_waits_for_a_provider_that_does_not_exist() {
     assert_eq!(refused(ask("ghost", &mut p)), "unknown_provider");
     assert_eq!(refused(ask("", &mut [])), "unknown_provider");
     let moment = Moment { job: 1, now: NOW, lead: Duration::ZERO, callable: &[] };
-    let wish = Wish { kind: UnitKind::Llm, provider: "a".into() };
-    assert_eq!(refused(give(&wish, &mut p, &moment)), "unknown_provider");
+    let wish = Wish { kind: UnitKind::Ocr, provider: "a".into() };
+    assert_eq!(refused(give(&wish, &mut p, &moment)), "unknown_provider", "of another kind");
+}
+
+#[test]
+fn a_provider_of_another_worker_is_not_unknown() {
+    let mut p = [provider("a", 5.0, 1), provider("b", 5.0, 1)];
+    let moment = Moment { job: 1, now: NOW, lead: Duration::ZERO, callable: &["b".to_owned()] };
+    let through = |name: &str| Wish { kind: UnitKind::Llm, provider: name.into() };
+    assert_eq!(refused(give(&through("a"), &mut p, &moment)), ELSEWHERE);
+    assert_eq!(turn(give(&through(""), &mut p, &moment)).0, "b", "anybody means anybody here");
+    let nobody = Moment { callable: &[], ..moment };
+    assert_eq!(refused(give(&through(""), &mut p, &nobody)), ELSEWHERE);
+    p.iter_mut().for_each(|p| p.is_active = false);
+    assert_eq!(
+        refused(give(&through("a"), &mut p, &nobody)),
+        "unknown_provider",
+        "nobody runs it there either"
+    );
 }
 
 #[test]

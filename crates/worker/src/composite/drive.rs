@@ -13,6 +13,7 @@ use leasehold_queue::{
     units::{
         ClaimedUnits, Standing, UnitAnswer, UnitClaim, UnitError, UnitFinish, UnitOutcome, UnitResult,
         WorkUnit,
+        assign::ELSEWHERE,
         retry::{self, Next},
     },
 };
@@ -23,6 +24,8 @@ use tokio::{sync::mpsc, task::JoinSet, time::sleep};
 
 /// Calls of one job at a time, whatever its providers would allow.
 const AT_ONCE: usize = 32;
+/// Soon, but not so soon that the same worker is back first.
+const ELSEWHERE_AFTER: Duration = Duration::from_secs(1);
 
 pub struct Drive<'a, C> {
     kit: &'a Kit,
@@ -105,6 +108,11 @@ impl<'a, C: Composite> Drive<'a, C> {
         let ClaimedUnits { units, ask_again_at, standing } = claimed;
         self.standing = standing;
         self.composite.report(self.ctx, News::Counted(standing));
+        if let Some(error) =
+            units.iter().filter_map(|unit| unit.turn.as_ref().err()).find(|e| e.code == ELSEWHERE)
+        {
+            return Err(for_another_worker(error));
+        }
         let mut refused = Vec::new();
         for claimed in units {
             match claimed.turn.clone() {
@@ -211,6 +219,14 @@ impl<'a, C: Composite> Drive<'a, C> {
         self.ctx.stopped().await;
         Err(failure("lease_lost", ErrorClass::WorkerLost, "The lease was lost."))
     }
+}
+
+/// The attempt ends, and whoever claims the job next finds its units as they are.
+fn for_another_worker(error: &UnitError) -> Failure {
+    let message = format!("{} The job goes back to the queue, for a worker that knows it.", error.message);
+    let failure = failure(&error.code, error.class, message);
+    // Without a class: which classes a kind of job retries does not matter here.
+    Failure { error_class: None, retryable: Some(true), retry_after: Some(ELSEWHERE_AFTER), ..failure }
 }
 
 fn broken(error: &tokio::task::JoinError) -> Failure {

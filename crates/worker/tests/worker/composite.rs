@@ -199,6 +199,29 @@ async fn a_failure_is_a_result_like_any_other() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_provider_of_another_worker_sends_the_job_on() {
+    let stage = Stage::set().await;
+    let spec = ProviderSpec {
+        name: "faraway".into(),
+        kind: UnitKind::Llm,
+        is_local: true,
+        requests_per_second: 500.0,
+        max_concurrency: 8,
+        max_retries: 2,
+        retry_delay: Duration::from_millis(5),
+    };
+    // As another worker's start would have written it.
+    stage.house.engine.store().ensure_provider(spec).await.unwrap();
+    let number = stage.house.enqueue("puppet", json!({"units": [{"provider": "faraway"}]})).await;
+    let job = stage.house.until(number, |job| job.attempts.iter().any(|a| a.finished_at.is_some())).await;
+    assert_eq!(job.attempts[0].error_code.as_deref(), Some("provider_elsewhere"));
+    assert!(job.attempts[0].error_text.as_deref().unwrap().contains("“faraway” is known to another worker"));
+    assert!(!job.row.status.is_terminal(), "another may have it: {job:#?}");
+    assert_eq!(stage.units(number).await.count(UnitState::Failed), 0, "its unit is untouched");
+    stage.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_error_of_the_job_itself_fails_it() {
     let stage = Stage::set().await;
     let job = stage.play(json!({"units": [{}], "fail_on_complete": true})).await;
