@@ -31,10 +31,20 @@ use uuid::Uuid;
 const LARGE: [&str; 6] = ["jobs", "job_events", "job_logs", "job_attempts", "audit_log", "job_attachments"];
 
 /// Part of a statement, and why it may read a whole table.
-const SWEEPS: [(&str, &str); 1] = [("nothing yet", "")];
+const SWEEPS: [(&str, &str); 9] = [
+    ("lead(id) OVER (ORDER BY id)", "where the outbox begins to have gaps, at the start of a process and only then"),
+    ("FULL JOIN", "the recount counts every row, on request"),
+    ("0 AS counted FROM jobs", "the examination counts every row, on request"),
+    ("WITH oldest AS MATERIALIZED (SELECT id, created_at FROM job_events", "pruning reads the beginning, with a limit"),
+    ("FROM jobs WHERE status = 'queued' AND created_at <", "the TTL sweep walks what waits"),
+    ("UPDATE jobs SET lease_id = NULL", "the integrity sweep mends every row, on request"),
+    ("count(*) FILTER (WHERE status <> 'processing')", "the integrity sweep examines every row, on request"),
+    ("SELECT j.number, j.tenant_id, j.dedupe_key FROM jobs j", "a bulk operation compares with the active dedupe keys"),
+    ("FROM audit_log WHERE ($1::uuid IS NULL OR tenant_id", "the audit log is read from its newest row, a page at a time"),
+];
 
-/// Running jobs are few, and this index has no others.
-const FEW: &str = "jobs_processing";
+/// What these have are few: running jobs, and rows of the audit log that came a moment ago.
+const FEW: [&str; 2] = ["jobs_processing", "audit_log_unchained"];
 
 /// A database with some thousand jobs of two tenants, some of them ended.
 async fn filled() -> PgConnection {
@@ -57,6 +67,9 @@ async fn filled() -> PgConnection {
         bench.finish(&job.lease, Ending::Completed).await;
     }
     let mut connection = PgConnection::connect(url.as_str()).await.unwrap();
+    let audited = "INSERT INTO audit_log (actor, action, object_type, object_id, created_at) \
+                   SELECT 'ann', 'job.cancel', 'job', n::text, now() FROM generate_series(1, 3000) n";
+    connection.execute(audited).await.unwrap();
     connection
         .execute("ANALYZE; SET enable_seqscan = off; SET plan_cache_mode = force_generic_plan")
         .await
@@ -67,17 +80,16 @@ async fn filled() -> PgConnection {
 /// The plan for whatever values may come.
 async fn plan(connection: &mut PgConnection, statement: &str, parameters: &[String]) -> Value {
     let types = if parameters.is_empty() { String::new() } else { format!("({})", parameters.join(", ")) };
-    connection.execute("DEALLOCATE ALL").await.unwrap();
     connection
         .execute(AssertSqlSafe(format!("PREPARE held{types} AS {statement}")))
         .await
         .unwrap_or_else(|error| panic!("{error}: {statement}"));
     let values = vec!["NULL"; count_of(statement)].join(", ");
     let values = if values.is_empty() { values } else { format!("({values})") };
-    sqlx::query_scalar(AssertSqlSafe(format!("EXPLAIN (FORMAT JSON, COSTS OFF) EXECUTE held{values}")))
-        .fetch_one(connection)
-        .await
-        .unwrap_or_else(|error| panic!("{error}: {statement}"))
+    let explain = AssertSqlSafe(format!("EXPLAIN (FORMAT JSON, COSTS OFF) EXECUTE held{values}"));
+    let plan = sqlx::query_scalar(explain).persistent(false).fetch_one(&mut *connection).await;
+    connection.execute("DEALLOCATE held").await.unwrap();
+    plan.unwrap_or_else(|error| panic!("{error}: {statement}"))
 }
 
 fn count_of(statement: &str) -> usize {
@@ -88,10 +100,11 @@ fn count_of(statement: &str) -> usize {
     numbers.max().unwrap_or(0)
 }
 
-/// Steps that look at all rows of a large table, or at all rows a tenant has in it.
-fn wide(plan: &Value, found: &mut Vec<String>) {
+/// Steps that look at all rows of a large table, or at all rows a tenant has in it. The first few of an index, which
+/// nothing else is asked of, are none.
+fn wide(plan: &Value, limited: bool, found: &mut Vec<String>) {
     match plan {
-        Value::Array(steps) => steps.iter().for_each(|step| wide(step, found)),
+        Value::Array(steps) => steps.iter().for_each(|step| wide(step, limited, found)),
         Value::Object(step) => {
             let text = |name: &str| step.get(name).and_then(Value::as_str).unwrap_or_default();
             let (kind, condition) = (text("Node Type"), text("Index Cond"));
@@ -99,12 +112,13 @@ fn wide(plan: &Value, found: &mut Vec<String>) {
             // Of a bitmap the index is named below, without its table.
             let is_large = LARGE.contains(&table)
                 || (kind == "Bitmap Index Scan" && LARGE.iter().any(|t| text("Index Name").starts_with(t)));
-            let is_index = kind.contains("Index") && text("Index Name") != FEW;
+            let is_first = limited && text("Filter").is_empty();
+            let is_index = kind.contains("Index") && !FEW.contains(&text("Index Name")) && !is_first;
             let only_tenant = condition.starts_with("(tenant_id = ") && !condition.contains(" AND ");
             if is_large && (kind == "Seq Scan" || (is_index && (condition.is_empty() || only_tenant))) {
                 found.push(format!("{kind} {table} {} {condition}", text("Index Name")));
             }
-            step.values().for_each(|inner| wide(inner, found));
+            step.values().for_each(|inner| wide(inner, kind == "Limit", found));
         }
         _ => {}
     }
@@ -118,8 +132,8 @@ async fn no_checked_statement_reads_a_whole_table() {
     for file in std::fs::read_dir(folder).unwrap() {
         let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
         let checked: Value = serde_json::from_str(&text).unwrap();
-        let statement = checked["query"].as_str().unwrap();
-        let statement = statement.split_whitespace().collect::<Vec<_>>().join(" ");
+        let query = checked["query"].as_str().unwrap();
+        let statement = query.split_whitespace().collect::<Vec<_>>().join(" ");
         statements += 1;
         if !["SELECT", "INSERT", "UPDATE", "DELETE", "WITH", "("]
             .iter()
@@ -130,7 +144,7 @@ async fn no_checked_statement_reads_a_whole_table() {
         let parameters = checked["describe"]["parameters"]["Left"].as_array().unwrap();
         let parameters: Vec<String> = parameters.iter().map(|name| type_of(name.as_str().unwrap())).collect();
         let mut found = Vec::new();
-        wide(&plan(&mut connection, &statement, &parameters).await, &mut found);
+        wide(&plan(&mut connection, query, &parameters).await, false, &mut found);
         match SWEEPS.iter().position(|(part, _)| statement.contains(part)) {
             Some(sweep) if !found.is_empty() => used[sweep] = true,
             _ => wrong.extend(found.into_iter().map(|step| format!("{step} in {statement}"))),
@@ -174,7 +188,7 @@ async fn no_list_reads_all_jobs_of_its_tenant() {
         }
         for statement in statements {
             let mut found = Vec::new();
-            wide(&plan(&mut connection, &statement, &[]).await, &mut found);
+            wide(&plan(&mut connection, &statement, &[]).await, false, &mut found);
             assert!(found.is_empty(), "{found:?} in {statement}");
         }
     }
@@ -189,7 +203,7 @@ async fn a_statement_without_an_index_is_noticed() {
         "SELECT a.attempt FROM job_attempts a WHERE a.worker_id = $1",
     ] {
         let mut found = Vec::new();
-        wide(&plan(&mut connection, statement, &[]).await, &mut found);
+        wide(&plan(&mut connection, statement, &[]).await, false, &mut found);
         assert!(!found.is_empty(), "{statement}");
     }
 }

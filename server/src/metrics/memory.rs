@@ -7,6 +7,8 @@ use leasehold_types::Timestamp;
 use std::collections::{HashMap, VecDeque};
 
 const REMEMBERED: usize = 50_000;
+/// Room for so many is kept when all jobs have ended.
+const KEPT_ROOM: usize = 1_000;
 
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Open {
@@ -44,7 +46,12 @@ impl Memory {
     }
 
     pub fn forget(&mut self, number: i64) -> Open {
-        self.jobs.remove(&number).unwrap_or_default()
+        let forgotten = self.jobs.remove(&number).unwrap_or_default();
+        if self.jobs.is_empty() && self.order.len() > KEPT_ROOM {
+            // A burst is over: its room is given back.
+            *self = Self::default();
+        }
+        forgotten
     }
 
     fn make_room(&mut self) {
@@ -60,6 +67,16 @@ impl Memory {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_room_of_a_burst_is_given_back() {
+        let mut memory = Memory::default();
+        (0..20_000).for_each(|number| drop(memory.job(number).created.insert(Timestamp::from_secs(number))));
+        (0..20_000).for_each(|number| drop(memory.forget(number)));
+        assert!(memory.jobs.capacity() <= KEPT_ROOM && memory.order.capacity() <= KEPT_ROOM);
+        memory.job(7).created = Some(Timestamp::from_secs(7));
+        assert!(memory.knows(7).is_some());
+    }
 
     #[test]
     fn memory_stays_bounded_whether_jobs_end_or_not() {

@@ -1,7 +1,8 @@
 //! Commands, run by a real pool on a real store.
 
 use crate::house::{House, lines};
-use leasehold_types::{AttemptOutcome, JobStatus, LogStream};
+use leasehold_queue::engine::EnqueueRequest;
+use leasehold_types::{AttemptOutcome, JobStatus, LogStream, Source};
 use leasehold_worker::PoolConfig;
 use serde_json::json;
 use std::time::Duration;
@@ -47,6 +48,32 @@ async fn a_place_freed_under_a_limit_is_taken_at_once() {
         assert_eq!(house.finished(number).await.row.status, JobStatus::Completed);
     }
     worker.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_bound_to_a_queue_takes_nothing_else() {
+    let house = House::with_commands(BOOK).await;
+    let mut numbers = Vec::new();
+    // What it must leave alone comes first and is more urgent.
+    for (queue, priority) in [("low", 1), ("high", 900)] {
+        let request = EnqueueRequest {
+            queue: Some(queue.into()),
+            priority: Some(priority),
+            ..EnqueueRequest::new("greet", json!({"name": queue}), Source::Manual)
+        };
+        numbers.push(house.engine.enqueue(&house.scope, house.tenant, request).await.unwrap().job.number);
+    }
+    let worker = house.start(PoolConfig { queues: vec!["high".into()], ..House::config() });
+    assert_eq!(house.finished(numbers[1]).await.row.status, JobStatus::Completed);
+    assert_eq!(house.job(numbers[0]).await.row.status, JobStatus::Queued);
+    let workers = house.engine.store().workers().await.unwrap();
+    assert!(workers[0].queues.iter().all(|queue| queue.ends_with("/high")), "{:?}", workers[0].queues);
+    worker.stop().await;
+    let other = house.start(PoolConfig { domains: vec!["elsewhere".into()], ..House::config() });
+    let all = house.start(House::config());
+    assert_eq!(house.finished(numbers[0]).await.attempts[0].worker_id, all.id);
+    other.stop().await;
+    all.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
