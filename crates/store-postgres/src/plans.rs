@@ -32,15 +32,27 @@ const LARGE: [&str; 6] = ["jobs", "job_events", "job_logs", "job_attempts", "aud
 
 /// Part of a statement, and why it may read a whole table.
 const SWEEPS: [(&str, &str); 9] = [
-    ("lead(id) OVER (ORDER BY id)", "where the outbox begins to have gaps, at the start of a process and only then"),
+    (
+        "lead(id) OVER (ORDER BY id)",
+        "where the outbox begins to have gaps, at the start of a process and only then",
+    ),
     ("FULL JOIN", "the recount counts every row, on request"),
     ("0 AS counted FROM jobs", "the examination counts every row, on request"),
-    ("WITH oldest AS MATERIALIZED (SELECT id, created_at FROM job_events", "pruning reads the beginning, with a limit"),
+    (
+        "WITH oldest AS MATERIALIZED (SELECT id, created_at FROM job_events",
+        "pruning reads the beginning, with a limit",
+    ),
     ("FROM jobs WHERE status = 'queued' AND created_at <", "the TTL sweep walks what waits"),
     ("UPDATE jobs SET lease_id = NULL", "the integrity sweep mends every row, on request"),
     ("count(*) FILTER (WHERE status <> 'processing')", "the integrity sweep examines every row, on request"),
-    ("SELECT j.number, j.tenant_id, j.dedupe_key FROM jobs j", "a bulk operation compares with the active dedupe keys"),
-    ("FROM audit_log WHERE ($1::uuid IS NULL OR tenant_id", "the audit log is read from its newest row, a page at a time"),
+    (
+        "SELECT j.number, j.tenant_id, j.dedupe_key FROM jobs j",
+        "a bulk operation compares with the active dedupe keys",
+    ),
+    (
+        "FROM audit_log WHERE ($1::uuid IS NULL OR tenant_id",
+        "the audit log is read from its newest row, a page at a time",
+    ),
 ];
 
 /// What these have are few: running jobs, and rows of the audit log that came a moment ago.

@@ -66,7 +66,7 @@ async fn a_worker_bound_to_a_queue_takes_nothing_else() {
     let worker = house.start(PoolConfig { queues: vec!["high".into()], ..House::config() });
     assert_eq!(house.finished(numbers[1]).await.row.status, JobStatus::Completed);
     assert_eq!(house.job(numbers[0]).await.row.status, JobStatus::Queued);
-    let workers = house.engine.store().workers().await.unwrap();
+    let workers = house.engine.store().workers(10).await.unwrap().workers;
     assert!(workers[0].queues.iter().all(|queue| queue.ends_with("/high")), "{:?}", workers[0].queues);
     worker.stop().await;
     let other = house.start(PoolConfig { domains: vec!["elsewhere".into()], ..House::config() });
