@@ -15,6 +15,7 @@ use axum::{
 };
 use futures::FutureExt;
 use hyper::body::Body as _;
+use leasehold_queue::{Engine, secrets::Redactor};
 use leasehold_types::{Problem, ProblemCode};
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Instant};
 use tracing::Instrument;
@@ -24,8 +25,8 @@ pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const STRICT_POLICY: &str = "default-src 'none'; frame-ancestors 'none'";
 
 /// Outermost: names the request, watches it, and answers even when a handler panics.
-pub async fn observe(mut request: Request, next: Next) -> Response {
-    let id = request_id(request.headers());
+pub async fn observe(State(engine): State<Arc<Engine>>, mut request: Request, next: Next) -> Response {
+    let id = request_id(request.headers(), engine.config().secrets.redactor());
     request.headers_mut().insert(REQUEST_ID, id.clone());
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     // Of the highest level, so that its id is on every line, whatever the log leaves out.
@@ -50,12 +51,13 @@ fn panicked() -> Response {
     ))
 }
 
-/// The caller's id when it is one we can put into logs as it is, else a new one.
-fn request_id(headers: &HeaderMap) -> HeaderValue {
+/// The caller's id when it is one we can put into logs as it is, else a new one. A secret is none.
+fn request_id(headers: &HeaderMap, redactor: &Redactor) -> HeaderValue {
     let sane = |value: &&HeaderValue| {
         let bytes = value.as_bytes();
         (1..=128).contains(&bytes.len())
             && bytes.iter().all(|b| b.is_ascii_alphanumeric() || b"-_.:".contains(b))
+            && value.to_str().is_ok_and(|text| !redactor.finds(text))
     };
     let given = headers.get(REQUEST_ID).filter(sane).cloned();
     given.unwrap_or_else(|| {
@@ -133,10 +135,10 @@ mod tests {
 
     #[test]
     fn a_sane_request_id_is_kept_and_any_other_replaced() {
-        assert_eq!(request_id(&with("x-request-id", "abc-1.2:3")), "abc-1.2:3");
+        assert_eq!(request_id(&with("x-request-id", "abc-1.2:3"), &Redactor::default()), "abc-1.2:3");
         let long = "x".repeat(129);
-        for wrong in ["a b", "a\"b", "", long.as_str()] {
-            assert_eq!(request_id(&with("x-request-id", wrong)).len(), 36, "{wrong}");
+        for wrong in ["a b", "a\"b", "", long.as_str(), "AKIAABCDEFGHIJKLMNOP"] {
+            assert_eq!(request_id(&with("x-request-id", wrong), &Redactor::default()).len(), 36, "{wrong}");
         }
     }
 }

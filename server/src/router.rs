@@ -119,7 +119,7 @@ pub fn router(serving: Serving) -> Router {
         .layer(from_fn_with_state(Arc::new(http.hosts.clone()), hosts::check))
         .layer(from_fn(headers::secure))
         .layer(from_fn_with_state(Arc::new(front), reached::find_out))
-        .layer(from_fn(headers::observe))
+        .layer(from_fn_with_state(serving.engine.clone(), headers::observe))
         .layer(from_fn_with_state(serving.metrics.process.clone(), metrics::count_requests))
 }
 

@@ -22,6 +22,7 @@ pub mod fairness;
 pub mod figures;
 pub mod files_from_outside;
 pub mod finish;
+pub mod finish_cancelled;
 pub mod gate_races;
 pub mod gates;
 pub mod keys;
@@ -160,11 +161,11 @@ macro_rules! conformance_suite {
                 a_repeated_failure_with_its_token_counts_once, an_unknown_job_is_not_found,
                 a_mixed_batch_is_answered_in_order, twins_in_one_batch_apply_once,
                 a_stale_twin_does_not_shadow_the_holder, a_release_does_not_cost_an_attempt,
-                a_released_job_keeps_its_time, a_job_completed_in_spite_of_a_cancel_request_was_not_cancelled,
-                a_cancel_request_wins_over_a_retry, completion_wins_over_a_late_cancel, an_acknowledged_cancel_is_cancelled,
-                an_internal_bug_raises_an_alert, errors_are_cleared_by_success, endings_are_announced,
+                a_released_job_keeps_its_time, an_internal_bug_raises_an_alert, errors_are_cleared_by_success, endings_are_announced,
                 stale_finishes_change_nothing, queued_at_moves_with_a_retry, an_expired_lease_may_still_finish,
                 dedupe_is_released_on_every_end;
+            finish_cancelled: a_job_completed_in_spite_of_a_cancel_request_was_not_cancelled,
+                a_cancel_request_wins_over_a_retry, completion_wins_over_a_late_cancel, an_acknowledged_cancel_is_cancelled;
             reclaim: a_live_lease_is_left_alone, an_expired_lease_is_taken_back, a_lost_attempt_is_recorded,
                 the_last_lost_attempt_is_a_dead_letter, a_cancelled_lost_job_is_cancelled, reclaim_is_bounded,
                 a_lost_worker_cannot_come_back, reclaiming_twice_does_nothing, attempt_numbers_go_on_after_a_loss;

@@ -113,9 +113,10 @@ pub const COLUMNS: &str = "j.number, j.id, j.domain, j.queue, j.job_type, j.sour
      j.completed_at, j.worker_id, last.worker_id AS last_worker_id, last.started_at AS last_started_at, \
      last.finished_at AS last_finished_at, j.stage, j.progress_percent, j.progress_message, j.error_code, \
      j.cancel_requested_at";
-/// The running attempt has no row yet.
-pub const LAST_ATTEMPT: &str =
-    "LEFT JOIN job_attempts last ON last.job_number = j.number AND last.attempt = j.attempt_count";
+/// The running attempt has no row yet. Looked up job by job: a plain join may be planned as a walk over all attempts,
+/// because the planner cannot know how small the limit is.
+pub const LAST_ATTEMPT: &str = "LEFT JOIN LATERAL (SELECT a.worker_id, a.started_at, a.finished_at FROM job_attempts a \
+     WHERE a.job_number = j.number AND a.attempt = j.attempt_count LIMIT 1) last ON TRUE";
 
 impl JobRecord {
     fn last_run(&self) -> Option<LastRun> {

@@ -241,7 +241,8 @@ impl PostgresStore {
                FROM UNNEST($2::text[]) s(status)
                CROSS JOIN LATERAL (SELECT * FROM jobs WHERE tenant_id = $1 AND status = s.status
                                    ORDER BY -number LIMIT $3) j
-               LEFT JOIN job_attempts last ON last.job_number = j.number AND last.attempt = j.attempt_count
+               LEFT JOIN LATERAL (SELECT a.worker_id, a.started_at, a.finished_at FROM job_attempts a
+                                  WHERE a.job_number = j.number AND a.attempt = j.attempt_count LIMIT 1) last ON TRUE
                ORDER BY j.number DESC LIMIT $3"#,
             tenant.0,
             &statuses,

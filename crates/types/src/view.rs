@@ -1,9 +1,14 @@
 //! What pages and the API show. Stores fill these; nothing here is written back.
 
+mod bulk;
+mod diagnosis;
+
 use crate::{
     AttachmentId, AttemptOutcome, DefinitionId, DefinitionLimits, JobId, JobStatus, KeyId, LogStream, Role,
     Source, Stage, TenantId, TenantLimits, Timestamp, UserId,
 };
+pub use bulk::{BulkGroup, BulkOperation, BulkState};
+pub use diagnosis::{Cause, Diagnosis, DiagnosisFacts, LimitReached};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -366,94 +371,4 @@ pub struct Silence {
     pub lease_left_seconds: Option<i64>,
     /// All of it in one sentence.
     pub text: String,
-}
-
-/// What a store knows about why a job may be waiting.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct DiagnosisFacts {
-    pub number: i64,
-    pub status: JobStatus,
-    pub now: Timestamp,
-    pub available_at: Option<Timestamp>,
-    pub attempt_count: i32,
-    pub domain: String,
-    pub queue: String,
-    pub job_type: String,
-    pub queue_paused: bool,
-    pub queue_draining: bool,
-    pub definition_inactive: bool,
-    /// Live workers that serve its queue and can run its type.
-    pub capable_workers: i64,
-    pub limits_reached: Vec<LimitReached>,
-    /// The number of a running job that holds its concurrency key.
-    pub concurrency_holder: Option<i64>,
-    /// Ready jobs of the same tenant, queue and type that are claimed before it, counted up to a cap.
-    pub ahead: i64,
-    pub ahead_capped: bool,
-    /// It runs on a worker that is not heard of.
-    pub silent: Option<Silence>,
-}
-
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct LimitReached {
-    /// Who is limited, as the start of a sentence: "This tenant", "“export”", …
-    pub what: String,
-    pub used: i64,
-    pub max: i64,
-}
-
-/// Why a job is not running.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Diagnosis {
-    pub status: JobStatus,
-    pub summary: String,
-    pub causes: Vec<Cause>,
-}
-
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Cause {
-    /// Stable: `scheduled`, `retry_wait`, `queue_paused`, `no_worker`, …
-    pub code: String,
-    pub text: String,
-}
-
-/// A bulk operation: planned, under way, or done.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct BulkOperation {
-    pub id: uuid::Uuid,
-    pub tenant_id: Option<TenantId>,
-    pub action: String,
-    pub state: BulkState,
-    pub reason: String,
-    pub actor: String,
-    /// How many matched when it was planned, exactly.
-    pub planned: i64,
-    pub groups: Vec<BulkGroup>,
-    /// A few of the job numbers, the lowest first.
-    pub sample: Vec<i64>,
-    pub highest_number: i64,
-    pub changed: i64,
-    /// Matched when planned, but had moved on by the time they were reached.
-    pub skipped: i64,
-    pub created_at: Timestamp,
-    pub expires_at: Timestamp,
-    pub finished_at: Option<Timestamp>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum BulkState {
-    Planned,
-    Applying,
-    Done,
-    Aborted,
-}
-
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct BulkGroup {
-    pub domain: String,
-    pub queue: String,
-    pub job_type: String,
-    pub status: JobStatus,
-    pub jobs: i64,
 }

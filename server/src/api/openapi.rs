@@ -91,10 +91,21 @@ pub fn finish(api: &OpenApi) -> Value {
         for operation in item.as_object_mut().into_iter().flat_map(|operations| operations.values_mut()) {
             glossary::describe_parameters(operation);
             describe_answers(operation, &schemas);
+            free_body(operation, &schemas);
             examples::add(operation, &examples);
         }
     }
     api
+}
+
+/// A body in which nothing is required may be left out: nothing at all counts as `{}`.
+fn free_body(operation: &mut Value, schemas: &Value) {
+    let Some(body) = operation.get_mut("requestBody") else { return };
+    let named = body["content"]["application/json"]["schema"]["$ref"].as_str().unwrap_or_default();
+    let Some(schema) = named.rsplit('/').next().and_then(|name| schemas.get(name)) else { return };
+    if schema["type"] == "object" && schema.get("required").is_none() {
+        body["required"] = Value::Bool(false);
+    }
 }
 
 /// An answer that says nothing of its own is what its schema says.

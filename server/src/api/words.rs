@@ -145,6 +145,7 @@ pub struct SilenceView {
     /// The last sign of life.
     #[schema(value_type = Moment)]
     since: Timestamp,
+    /// How long ago that was.
     seconds: i64,
     /// Until the last of its leases ends; none when it holds nothing.
     lease_left_seconds: Option<i64>,

@@ -43,9 +43,10 @@ pub fn http(sources: &Sources, public_url: Option<&Url>) -> Result<HttpConfig, P
 pub fn public_url(sources: &Sources) -> Result<Option<Url>, Problem> {
     let name = "JOBS_PUBLIC_URL";
     let Some(text) = sources.get(name) else { return Ok(None) };
-    let url = Url::parse(text.trim()).map_err(|error| wrong(name, text, &error.to_string()))?;
+    let whole = "say the whole address, such as https://jobs.example.org";
+    let url = Url::parse(text.trim()).map_err(|_| wrong(name, text, whole))?;
     if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
-        return Err(wrong(name, text, "say the whole address, such as https://jobs.example.org"));
+        return Err(wrong(name, text, whole));
     }
     if !url.username().is_empty() || url.password().is_some() {
         return Err(wrong(name, "…", "it must not hold a name or a password"));

@@ -5,11 +5,13 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// What operations are called after.
-const VERBS: [&str; 28] = [
+const VERBS: [&str; 30] = [
+    "acknowledge",
     "add",
     "append",
     "cancel",
     "check",
+    "checkpoint",
     "claim",
     "complete",
     "control",

@@ -55,7 +55,9 @@ fn every_route_describes_it() {
     let mut operations = 0;
     for (path, methods) in paths {
         for (method, operation) in methods.as_object().unwrap() {
-            let said = operation["responses"]["429"]["description"].as_str().unwrap_or_default();
+            let named = operation["responses"]["429"]["$ref"].as_str().unwrap_or_default();
+            let response = description.pointer(named.trim_start_matches('#')).unwrap_or(&Value::Null);
+            let said = response["description"].as_str().unwrap_or_default();
             assert!(said.contains("RATE_LIMITED"), "{method} {path}: {said}");
             operations += 1;
         }

@@ -119,7 +119,7 @@ fn viewers_see_the_settings_and_change_nothing(house: House) {
     ];
     for (action, form) in tries {
         let answer = submit(&server, action, form, &eve);
-        assert!(answer.body.contains("may not do this"), "{action}: {}", answer.body);
+        assert!(answer.body.contains("does not allow this"), "{action}: {}", answer.body);
     }
     assert!(house.json(&["key", "list"], "").as_array().unwrap().is_empty());
     let log = house.json(&["audit", "list", "--actor", EVE], "");

@@ -57,6 +57,7 @@ async fn archive(connection: &mut SqliteConnection, numbers: &str, now: Timestam
                   'started_at', j.started_at, 'acquired_at', j.acquired_at, 'completed_at', j.completed_at,
                   'updated_at', j.updated_at, 'completion_token', j.completion_token, 'stage', j.stage,
                   'progress_percent', j.progress_percent, 'progress_message', j.progress_message,
+                  'stage_log', json(j.stage_log),
                   'error_code', j.error_code, 'error_class', j.error_class, 'error_message', j.error_message,
                   'error_stack', j.error_stack, 'failure_streak_code', j.failure_streak_code,
                   'failure_streak_count', j.failure_streak_count, 'failure_timeline', json(j.failure_timeline),
@@ -65,6 +66,7 @@ async fn archive(connection: &mut SqliteConnection, numbers: &str, now: Timestam
                 (SELECT json_group_array(json_object(
                           'attempt', a.attempt, 'worker_id', a.worker_id, 'pid', a.pid, 'outcome', a.outcome,
                           'started_at', a.started_at, 'finished_at', a.finished_at, 'exit_code', a.exit_code,
+                          'error_stack', a.error_stack,
                           'error_code', a.error_code, 'error_text', a.error_text,
                           'stdout_tail', a.stdout_tail, 'stderr_tail', a.stderr_tail))
                  FROM (SELECT * FROM job_attempts WHERE job_number = j.number ORDER BY attempt) a),

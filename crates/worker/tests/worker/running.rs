@@ -68,10 +68,11 @@ async fn a_worker_bound_to_a_queue_takes_nothing_else() {
     assert_eq!(house.job(numbers[0]).await.row.status, JobStatus::Queued);
     let workers = house.engine.store().workers(10).await.unwrap().workers;
     assert!(workers[0].queues.iter().all(|queue| queue.ends_with("/high")), "{:?}", workers[0].queues);
-    worker.stop().await;
+    // Stopping one would shut the claims of this whole process.
     let other = house.start(PoolConfig { domains: vec!["elsewhere".into()], ..House::config() });
     let all = house.start(House::config());
     assert_eq!(house.finished(numbers[0]).await.attempts[0].worker_id, all.id);
+    worker.stop().await;
     other.stop().await;
     all.stop().await;
 }

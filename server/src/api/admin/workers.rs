@@ -34,9 +34,11 @@ pub struct Worker {
     version: String,
     /// `domain/queue`; the first 20.
     queues: Vec<String>,
+    /// How many queues it claims from, listed or not.
     queue_count: usize,
     /// The first 20.
     commands: Vec<String>,
+    /// How many kinds of job it can run, listed or not.
     command_count: usize,
     /// For a silent worker: the jobs whose leases still stand.
     running_count: i32,

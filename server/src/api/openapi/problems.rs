@@ -63,6 +63,7 @@ fn name(status: u16) -> String {
         410 => "Gone",
         413 => "ContentTooLarge",
         415 => "UnsupportedMediaType",
+        421 => "MisdirectedRequest",
         422 => "InvalidInput",
         429 => "TooManyRequests",
         503 => "Unavailable",

@@ -26,6 +26,7 @@ pub struct Lease {
     lease_id: LeaseId,
 }
 
+/// A file to keep with the job, and the lease it is held under.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KeepFile {

@@ -145,6 +145,7 @@ impl From<KeptLines> for Written {
     }
 }
 
+/// How far the work is, and the lease it is held under.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Checkpoint {
@@ -224,7 +225,7 @@ impl Fail {
     }
 }
 
-/// The lease of a job that is given back.
+/// The lease of a job that was stopped on request.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Cancelled {
@@ -240,6 +241,7 @@ impl Cancelled {
     }
 }
 
+/// The lease of a job that is given back.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Release {

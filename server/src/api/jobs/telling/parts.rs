@@ -40,6 +40,7 @@ pub struct Attempt {
     stages: Vec<StagePassed>,
 }
 
+/// A stage an attempt went through.
 #[derive(Serialize, ToSchema)]
 pub struct StagePassed {
     stage: String,
