@@ -21,4 +21,5 @@ pub mod progress;
 pub mod spark;
 #[cfg(feature = "ssr")]
 pub mod time;
+#[cfg(feature = "ssr")]
 pub mod title;

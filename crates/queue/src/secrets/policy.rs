@@ -89,7 +89,16 @@ impl SecretPolicy {
     /// The name of something that others call by it: a worker, an event, a person, a key. It is refused in every mode,
     /// when it has the shape of a secret; words such as `password` may well be part of a name.
     pub fn name(&self, field: &str, name: &str) -> Result<(), Problem> {
-        if !self.all.finds_shape(name) {
+        Self::refuse_name(self.all.finds_shape(name), field)
+    }
+
+    /// The name a program gives itself: nobody needs `password=…` in one.
+    pub fn program_name(&self, field: &str, name: &str) -> Result<(), Problem> {
+        Self::refuse_name(self.all.finds(name), field)
+    }
+
+    fn refuse_name(is_secret: bool, field: &str) -> Result<(), Problem> {
+        if !is_secret {
             return Ok(());
         }
         let message = "This looks like a secret, not like a name. Nothing was changed.";

@@ -62,9 +62,9 @@ impl Claim {
     ) -> Result<(String, RemoteClaim, Duration), Problem> {
         let name = self.worker_id.unwrap_or_else(|| format!("worker:{}", Uuid::new_v4().simple()));
         check_name(&name)?;
-        config.secrets.name("worker_id", &name)?;
+        config.secrets.program_name("worker_id", &name)?;
         for (i, queue) in self.queues.iter().enumerate() {
-            config.secrets.name(&format!("queues[{i}]"), queue)?;
+            config.secrets.program_name(&format!("queues[{i}]"), queue)?;
         }
         let (limit, wait) = (self.limit.unwrap_or(1), self.wait_seconds.unwrap_or(0));
         if !(1..=MOST_JOBS).contains(&limit) {
