@@ -47,12 +47,15 @@ test('no page scrolls sideways on a screen of 360 pixels', async ({ people: _, s
 });
 
 test('the page of the API is in order for everyone, and leads back', async ({ people: _, serve, page }) => {
+  // Some fifty operations on one page: looking at all of it takes its time.
+  test.slow();
   const server = await serve();
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme });
     await page.goto(`${server.url}/api/docs`);
-    // Every rule, not only those of the guidelines.
-    const found = await new AxeBuilder({ page }).analyze();
+    // Every rule, not only those of the guidelines. In the dark only colours differ.
+    const axe = new AxeBuilder({ page });
+    const found = await (colorScheme === 'light' ? axe : axe.withRules(['color-contrast'])).analyze();
     expect.soft(found.violations.map((v) => `${v.id}: ${v.nodes[0].target.join(' ')}`)).toEqual([]);
   }
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);

@@ -92,7 +92,7 @@ for (const javaScriptEnabled of [true, false]) {
     const page = await visit({ javaScriptEnabled });
     await signIn(page, server.url);
     await page.goto(server.url + settings);
-    await page.getByLabel('Name', { exact: true }).fill('nightly import');
+    await page.getByRole('region', { name: 'API keys' }).getByLabel('Name').fill('nightly import');
     await page.getByLabel('Scope').selectOption('worker');
     await page.getByRole('button', { name: 'Create key' }).click();
     const key = await shownOnce(page);
