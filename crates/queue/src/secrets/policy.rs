@@ -69,6 +69,13 @@ impl SecretPolicy {
         }
     }
 
+    /// What a worker needs back later: as it is where secrets are let in, else without them. It is never refused.
+    pub fn keep_for_worker(&self, value: &mut Value) {
+        if self.on_secret != OnSecret::Allow {
+            self.door.json(value);
+        }
+    }
+
     /// A key or an id that is about to be kept. It is never kept with a secret in it, whatever the mode: nobody needs it
     /// in clear. Equal ones stay equal.
     pub fn id(&self, field: &str, value: String, hash: &KeyHash) -> Result<String, Problem> {
@@ -233,6 +240,20 @@ mod tests {
             payload,
             json!({"rows": 3, "token": REDACTED, "list": [format!("a {REDACTED} b"), {"pwd": REDACTED}]})
         );
+    }
+
+    #[test]
+    fn what_a_worker_needs_back_is_refused_in_no_mode() {
+        let sent = || json!({"page": 4, "note": "AKIAABCDEFGHIJKLMNOP"});
+        let kept = |on_secret| {
+            let mut value = sent();
+            policy(on_secret).keep_for_worker(&mut value);
+            value
+        };
+        assert_eq!(kept(OnSecret::Allow), sent());
+        for mode in [OnSecret::Redact, OnSecret::Reject] {
+            assert_eq!(kept(mode), json!({"page": 4, "note": REDACTED}));
+        }
     }
 
     #[test]

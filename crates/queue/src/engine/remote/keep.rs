@@ -15,8 +15,8 @@ impl Engine {
         mut checkpoint: Value,
     ) -> Result<Renewed, Problem> {
         check_json("checkpoint", &checkpoint, self.config.max_json_bytes)?;
-        let job = self.held_job(scope, held, true).await?;
-        self.redactor_of(&job).json(&mut checkpoint);
+        let job = self.held_job(scope, held, false).await?;
+        self.config.secrets.keep_for_worker(&mut checkpoint);
         self.renew_held(&job, held, Duration::ZERO, None, Some(checkpoint)).await
     }
 
