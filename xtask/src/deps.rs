@@ -85,6 +85,8 @@ const RULES: [Rule; 9] = [
         package: "leasehold-sdk",
         arguments: &[],
         verdict: Verdict::Only(&[
+            // Files travel in JSON.
+            "base64",
             "rand",
             "reqwest",
             "rustls",
