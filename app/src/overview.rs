@@ -42,7 +42,7 @@ fn Running(slug: String, overview: RwSignal<Overview>) -> impl IntoView {
                 <h2>"Running now"</h2>
                 <a class="quiet-link" href=more>
                     {move || format::plural(workers.get(), "worker", "workers")}
-                    " · all running →"
+                    " · all running jobs →"
                 </a>
             </div>
             <ul class="rows">

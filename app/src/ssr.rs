@@ -8,14 +8,17 @@ mod forms;
 use crate::jobs::query::encode;
 use axum::{
     extract::ConnectInfo,
-    http::{Extensions, HeaderMap, StatusCode, request::Parts},
+    http::{StatusCode, request::Parts},
 };
 pub use forms::{ChosenPassword, Invited, PasswordChange, SetupForm, SignInAttempt};
-use leasehold_queue::{Actor, Engine, Permission, Reach, Scope, engine::KeyRequest, triggers::schedule};
+pub use leasehold_queue::engine::Visit;
+use leasehold_queue::{
+    Actor, Engine, Permission, Reach, Scope, engine::KeyRequest, scope, triggers::schedule,
+};
 use leasehold_types::{
     JobRef, JobStatus, Problem, ProblemCode, Role, TenantId, Timestamp, UserId,
     people::LinkOwner,
-    view::{ApiKey, Diagnosis, JobDetail, LinkedAttachment, Membership, Tenant, User},
+    view::{ApiKey, Diagnosis, JobDetail, LinkedAttachment, Tenant, User},
 };
 use leptos::prelude::*;
 use leptos_axum::ResponseOptions;
@@ -109,24 +112,10 @@ pub fn signed_in() -> Result<User, Problem> {
     current.ok_or_else(|| Problem::new(ProblemCode::Unauthenticated, "Please sign in first."))
 }
 
-/// Someone inside one tenant.
-#[derive(Clone, Debug)]
-pub struct Visit {
-    pub user: User,
-    pub tenant: Tenant,
-    pub scope: Scope,
-}
-
-impl Visit {
-    pub fn may_operate(&self) -> bool {
-        self.scope.permission >= Permission::Operate
-    }
-}
-
 /// The only way to a tenant's data. Another tenant's is "not found", as if it did not exist.
 pub async fn enter(slug: &str) -> Result<Visit, Problem> {
     let user = signed_in()?;
-    let mut visit = admit(&door().engine, user, slug).await?;
+    let mut visit = door().engine.visit(user, slug).await?;
     visit.scope = visit.scope.coming_from(origin()).in_request(request_id());
     if let Some(TenantZone(zone)) = use_context() {
         zone.get_or_init(|| visit.tenant.timezone.clone());
@@ -147,57 +136,15 @@ pub fn on_the_tenants_clock(at: Timestamp) -> Option<String> {
 
 /// The id under which the log has this request.
 fn request_id() -> Option<String> {
-    request_id_of(&expect_context::<Parts>().headers)
-}
-
-pub fn request_id_of(headers: &HeaderMap) -> Option<String> {
-    headers.get("x-request-id").and_then(|id| id.to_str().ok()).map(str::to_owned)
+    let parts = expect_context::<Parts>();
+    parts.headers.get("x-request-id").and_then(|id| id.to_str().ok()).map(str::to_owned)
 }
 
 /// From where this request came, for the audit log.
 pub fn origin() -> Option<String> {
     let parts = expect_context::<Parts>();
-    origin_of(&parts.extensions, &parts.headers)
-}
-
-/// The caller's address and the request's id, under which the log has more.
-pub fn origin_of(extensions: &Extensions, headers: &HeaderMap) -> Option<String> {
-    let address =
-        extensions.get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip().to_canonical().to_string());
-    let request = request_id_of(headers).map(|id| format!("request {id}"));
-    let parts: Vec<_> = address.into_iter().chain(request).collect();
-    (!parts.is_empty()).then(|| parts.join(", "))
-}
-
-/// [`enter`] for callers outside Leptos, such as the live stream.
-pub async fn admit(engine: &Engine, user: User, slug: &str) -> Result<Visit, Problem> {
-    let actor = Actor::User { id: user.id, email: user.email.clone() };
-    if user.super_admin {
-        let all = Scope::new(Reach::All, actor, Permission::Govern);
-        let tenant = engine.tenant(&all, slug).await?;
-        return Ok(Visit { user, scope: engine.confine(all.within(tenant.id)), tenant });
-    }
-    let memberships = engine.store().memberships(user.id).await?;
-    let Some(Membership { tenant, role }) = memberships.into_iter().find(|m| m.tenant.slug == slug) else {
-        return Err(Problem::not_found("This tenant"));
-    };
-    let permission = match role {
-        Role::Admin => Permission::Operate,
-        Role::Viewer => Permission::View,
-    };
-    let scope = engine.confine(Scope::new(Reach::Tenant(tenant.id), actor, permission));
-    Ok(Visit { user, scope, tenant })
-}
-
-/// The tenants a user may enter, by name.
-pub async fn tenants_of(user: &User) -> Result<Vec<Tenant>, Problem> {
-    let engine = door().engine;
-    if user.super_admin {
-        let actor = Actor::User { id: user.id, email: user.email.clone() };
-        let scope = Scope::new(Reach::All, actor, Permission::Govern);
-        return Ok(engine.store().tenants(&scope).await?);
-    }
-    Ok(engine.store().memberships(user.id).await?.into_iter().map(|m| m.tenant).collect())
+    let address = parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip());
+    scope::origin(address, request_id().as_deref())
 }
 
 /// The scope of a super-admin; for anybody else the page does not exist.
@@ -206,14 +153,14 @@ pub fn governing() -> Result<(User, Scope), Problem> {
     if !user.super_admin {
         return Err(Problem::not_found("This page"));
     }
-    let actor = Actor::User { id: user.id, email: user.email.clone() };
+    let actor = Actor::user(&user);
     Ok((user, Scope::new(Reach::All, actor, Permission::Govern).coming_from(origin())))
 }
 
 /// Somebody acting on their own account.
 pub fn oneself() -> Result<(User, Scope), Problem> {
     let user = signed_in()?;
-    let actor = Actor::User { id: user.id, email: user.email.clone() };
+    let actor = Actor::user(&user);
     Ok((user, Scope::new(Reach::All, actor, Permission::View).coming_from(origin())))
 }
 

@@ -27,6 +27,8 @@ export function administer(database: string, words: string[], input = ''): Promi
       { cwd: root, env: environment(), timeout: PATIENCE },
       (error, stdout, stderr) => (error ? failed(new Error(`${words.join(' ')}: ${stderr}`)) : done(stdout)),
     );
+    // A command that reads nothing may have ended before this is written; how it ended is told above.
+    child.stdin?.on('error', () => {});
     child.stdin?.end(input);
   });
 }

@@ -1,13 +1,14 @@
-//! Server functions: which there are, how many people may be signing in at a time, and what is answered when a body is
-//! none of theirs.
+//! Server functions: which there are, how many people may be signing in at a time, and what a browser is shown when one
+//! refuses or cannot read its form.
 
 use crate::{body::Cut, problem};
 use axum::{
     body::{Body, to_bytes},
     extract::Request,
-    http::{HeaderMap, StatusCode},
-    response::{IntoResponse, Response},
+    http::{HeaderMap, HeaderValue, StatusCode, Uri, header, response::Parts},
+    response::{IntoResponse, Redirect, Response},
 };
+use leasehold_app::{jobs::query::encode, ssr::own_path};
 use leasehold_types::{Problem, ProblemCode};
 use leptos::server_fn::axum::server_fn_paths;
 use std::{sync::LazyLock, time::Duration};
@@ -20,6 +21,8 @@ static TURNS: LazyLock<Semaphore> = LazyLock::new(|| Semaphore::new(8));
 
 /// What the framework writes before its own errors about a request's body.
 const MISREAD: &[&str] = &["Args|", "MissingArg|", "Deserialization|", "Request|"];
+/// What it writes before ours.
+const REFUSED: &str = "ServerError|";
 const LONGEST_ERROR: usize = 64 * 1024;
 
 /// Nobody types more than this into a form with a password in it, or takes longer to send it.
@@ -49,10 +52,13 @@ pub async fn call(lend: impl Fn() + Clone + Send + 'static, request: Request<Bod
     // Boxed: whoever waits for a turn must not take up the room of a function that runs.
     let work = Box::pin(leptos_axum::handle_server_fns_with_context(lend, request));
     let answer = work.await.into_response();
-    if answer.status() != StatusCode::INTERNAL_SERVER_ERROR {
-        return answer;
+    match answer.status() {
+        StatusCode::UNAUTHORIZED if problem::wants_html(&headers) => {
+            Redirect::to(&sign_in_again(&headers)).into_response()
+        }
+        status if status.is_client_error() || status.is_server_error() => explained(&headers, answer).await,
+        _ => answer,
     }
-    explained(&headers, answer).await
 }
 
 /// The request with its whole body.
@@ -68,16 +74,58 @@ async fn with_body(request: Request<Body>) -> Result<Request<Body>, Problem> {
     }
 }
 
-/// A body that cannot be read is the sender's mistake, not ours.
+/// A session that ended while a form was open: to the sign-in page, and from there back to the form.
+fn sign_in_again(headers: &HeaderMap) -> String {
+    let from = headers.get(header::REFERER).and_then(|from| from.to_str().ok()?.parse::<Uri>().ok());
+    let page = from.as_ref().and_then(|from| from.path_and_query()).map_or("/", |page| page.as_str());
+    format!("/login?ended=yes&next={}", encode(own_path(page)))
+}
+
+/// A body that cannot be read is the sender's mistake, not ours. Whoever looks at it in a browser gets a page.
 async fn explained(headers: &HeaderMap, answer: Response) -> Response {
     let (parts, body) = answer.into_parts();
     let text = to_bytes(body, LONGEST_ERROR).await.unwrap_or_default();
     let misread = MISREAD.iter().any(|start| text.starts_with(start.as_bytes()));
     if !misread {
-        return Response::from_parts(parts, Body::from(text));
+        let ours = text.strip_prefix(REFUSED.as_bytes()).filter(|_| problem::wants_html(headers));
+        return match ours {
+            Some(why) => refused(parts, &String::from_utf8_lossy(why)),
+            None => Response::from_parts(parts, Body::from(text)),
+        };
     }
     let why = String::from_utf8_lossy(&text);
     let why = why.split_once('|').map_or("", |(_, why)| why);
     let detail = format!("The form cannot be read: {why}. Nothing was changed.");
     problem::respond_to(headers, &Problem::new(ProblemCode::InvalidInput, detail))
+}
+
+/// The page for a refusal; its status and headers stay.
+fn refused(mut parts: Parts, why: &str) -> Response {
+    let title = match parts.status {
+        StatusCode::FORBIDDEN => ProblemCode::Forbidden.title(),
+        StatusCode::NOT_FOUND => ProblemCode::NotFound.title(),
+        status if status.is_server_error() => ProblemCode::Internal.title(),
+        _ => "This was refused",
+    };
+    parts.headers.remove(header::CONTENT_LENGTH);
+    let (kind, page) = (HeaderValue::from_static("text/html; charset=utf-8"), problem::page(title, why));
+    parts.headers.insert(header::CONTENT_TYPE, kind);
+    parts.headers.insert(header::CONTENT_SECURITY_POLICY, problem::PAGE_POLICY);
+    Response::from_parts(parts, Body::from(page))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_must_sign_in_again_comes_back_to_their_form() {
+        let from = |referer: &'static str| {
+            sign_in_again(&[(header::REFERER, HeaderValue::from_static(referer))].into_iter().collect())
+        };
+        let form = from("http://127.0.0.1:3000/t/acme/jobs/new?definition=a");
+        assert_eq!(form, "/login?ended=yes&next=%2Ft%2Facme%2Fjobs%2Fnew%3Fdefinition%3Da");
+        assert_eq!(from("http://x//evil.example"), "/login?ended=yes&next=%2F");
+        assert_eq!(sign_in_again(&HeaderMap::new()), "/login?ended=yes&next=%2F");
+    }
 }

@@ -8,7 +8,7 @@ use axum::{
     response::Response,
 };
 use futures::stream;
-use leasehold_app::ssr::{CurrentUser, admit};
+use leasehold_app::ssr::CurrentUser;
 use leasehold_queue::{Engine, Scope};
 use leasehold_types::{JobRef, Problem, ProblemCode, view::LogLine};
 use serde::Serialize;
@@ -55,7 +55,7 @@ async fn open(
 ) -> Result<Response, Problem> {
     let user =
         current.0.ok_or_else(|| Problem::new(ProblemCode::Unauthenticated, "Please sign in first."))?;
-    let visit = admit(&engine, user, slug).await?;
+    let visit = engine.visit(user, slug).await?;
     let number: i64 = number.parse().map_err(|_| Problem::not_found("This job"))?;
     let file = File::parse(name).ok_or_else(|| Problem::not_found("This file"))?;
     // Hides secrets, as the page does.

@@ -8,6 +8,10 @@ use axum::{
 use leasehold_types::Problem;
 use serde_json::{Value, json};
 
+/// What [`page`] needs, and nothing else.
+pub const PAGE_POLICY: HeaderValue =
+    HeaderValue::from_static("default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'");
+
 /// The members of RFC 9457, then ours.
 pub fn body(problem: &Problem) -> Value {
     let mut body = json!({
@@ -35,12 +39,23 @@ pub fn respond_to(request: &HeaderMap, problem: &Problem) -> Response {
     if !wants_html(request) {
         return respond(problem);
     }
-    let (title, detail) = (problem.code.title(), escape(&problem.detail));
-    let page = format!(
-        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>{title}</title>\
-         <h1>{title}</h1><p>{detail}</p><p><a href=\"/\">Back to Leasehold</a></p></html>"
-    );
-    with_body(problem, "text/html; charset=utf-8", page)
+    let page = page(problem.code.title(), &problem.detail);
+    let mut response = with_body(problem, "text/html; charset=utf-8", page);
+    response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, PAGE_POLICY);
+    response
+}
+
+/// In the dashboard's style, which it can do without.
+pub fn page(title: &str, detail: &str) -> String {
+    let (title, detail) = (escape(title), escape(detail));
+    format!(
+        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>{title} · Leasehold</title>\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
+         <link rel=\"stylesheet\" href=\"/style.css\"></head><body><main class=\"lone\">\
+         <span class=\"brand\">Leasehold</span><div class=\"card lone-card lone-message\">\
+         <h1>{title}</h1><p>{detail}</p><a class=\"button\" href=\"/\">Go to the start page</a>\
+         </div></main></body></html>"
+    )
 }
 
 pub fn wants_html(headers: &HeaderMap) -> bool {

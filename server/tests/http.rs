@@ -68,6 +68,26 @@ fn strangers_are_sent_to_the_sign_in_page_and_back() {
 }
 
 #[test]
+fn a_refused_form_shows_a_page() {
+    let house = House::new();
+    house.json(&["tenant", "add", "Acme"], "");
+    let add = ["user", "add", "ann@example.org", "--role", "viewer", "--tenant", "acme", "--password-stdin"];
+    house.json(&add, common::PASSWORD);
+    let server = house.serve(&[]);
+    let (form, from) =
+        ([("slug", "other"), ("number", "7")], format!("http://{}/t/acme/jobs/7", server.addr));
+    let ended = server.post("/do/cancel", &form, &[("referer", &from)]);
+    let sign_in = "/login?ended=yes&next=%2Ft%2Facme%2Fjobs%2F7";
+    assert_eq!((ended.status, ended.header("location")), (303, Some(sign_in)));
+    let kind = [("content-type", "application/x-www-form-urlencoded")];
+    assert_eq!(server.request("POST", "/do/cancel", &kind, "slug=other&number=7").status, 401);
+    let cookie = server.sign_in("ann@example.org");
+    let refused = server.post("/do/cancel", &form, &[("cookie", &cookie)]);
+    assert_eq!((refused.status, refused.header("content-type")), (404, Some("text/html; charset=utf-8")));
+    assert!(refused.body.contains("<h1>Not found</h1>"), "{}", refused.body);
+}
+
+#[test]
 fn cookies_are_secure_away_from_this_machine() {
     let house = House::new();
     let server = house.serve(&[]);

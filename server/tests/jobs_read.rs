@@ -56,6 +56,10 @@ fn lists_are_filtered_sorted_and_paged(house: House) {
         numbers("/jobs?created_after=2020-01-01T00:00:00Z&created_before=2020-01-02T00:00:00Z").len(),
         0
     );
+    wrong_parameters_are_named(&programs);
+}
+
+fn wrong_parameters_are_named(programs: &Programs) {
     let cursor = programs.get("/jobs?limit=2").1["next_cursor"].as_str().unwrap().to_owned();
     for (wrong, named) in [
         ("limit=0", "limit"),

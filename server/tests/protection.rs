@@ -3,14 +3,21 @@
 mod common;
 
 use common::{House, PASSWORD, log_of, script, until};
-use nix::unistd::{Gid, Uid, chown};
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::{Gid, Pid, Uid, chown},
+};
 use serde_json::{Value, json};
 use std::{
+    io::Read,
     os::unix::{
         fs::{MetadataExt, PermissionsExt},
         process::CommandExt,
     },
     path::Path,
+    process::{Command, Stdio},
+    thread,
+    time::{Duration, Instant},
 };
 
 fn mode(path: &Path) -> u32 {
@@ -33,7 +40,7 @@ fn findings(house: &House, args: &[&str]) -> Vec<(String, String, String)> {
 fn the_database_is_for_its_owner_whatever_the_umask() {
     let house = House::new();
     let plain = house.command(&["serve", "--addr", "127.0.0.1:0"]);
-    let mut careless = std::process::Command::new("sh");
+    let mut careless = Command::new("sh");
     careless.args(["-c", "umask 000 && exec \"$0\" \"$@\""]).arg(plain.get_program()).args(plain.get_args());
     careless.current_dir(house.dir.path());
     let server = house.start(careless);
@@ -81,6 +88,26 @@ fn counters_that_differ_are_set_right_on_request() {
     assert!(wrong(&[]) && !wrong(&["--fix"]) && !wrong(&[]));
 }
 
+/// What a server says that does not start; one that does is ended.
+fn refusal(command: &mut Command) -> String {
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let began = Instant::now();
+    let status = loop {
+        match child.try_wait().unwrap() {
+            Some(status) => break status,
+            None if began.elapsed() < Duration::from_secs(20) => thread::sleep(Duration::from_millis(20)),
+            None => {
+                child.kill().unwrap();
+                panic!("it started");
+            }
+        }
+    };
+    assert!(!status.success());
+    let mut said = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    said
+}
+
 #[test]
 fn a_setting_that_protects_and_cannot_be_had_stops_the_start() {
     let house = House::new();
@@ -93,9 +120,8 @@ fn a_setting_that_protects_and_cannot_be_had_stops_the_start() {
         ("JOBS_RBAC_FORCE", "true", "has no effect without JOBS_DOMAIN_SCOPED_RBAC"),
         ("JOBS_TEST_NOW_EPOCH", "noon", "whole number of seconds"),
     ] {
-        let output = house.command(&["serve", "--addr", "127.0.0.1:0"]).env(name, value).output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(!output.status.success() && said.contains(says), "{name}={value}: {said}");
+        let said = refusal(house.command(&["serve", "--addr", "127.0.0.1:0"]).env(name, value));
+        assert!(said.contains(says), "{name}={value}: {said}");
         assert!(!house.dir.path().join("data").exists(), "nothing was begun");
     }
     drop(house.serve(&[("JOBS_ENCRYPT", "false"), ("JOBS_COLOUR", "green")]));
@@ -160,6 +186,35 @@ fn a_command_cannot_read_the_environment_of_its_worker() {
     assert!(!said.contains("uid 0"), "root sees everything: {said}");
     assert!(said.contains("Permission denied") && !said.contains("open "), "{said}");
     assert!(!said.contains("JOBS_SETUP_TTL_SECONDS"), "{said}");
+}
+
+/// The fields of a process's `stat` behind its name; none when it has ended.
+fn stat(pid: i32) -> Option<Vec<String>> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let fields: Vec<_> = text.rsplit_once(')')?.1.split_whitespace().map(str::to_owned).collect();
+    (!matches!(fields[0].as_str(), "Z" | "X")).then_some(fields)
+}
+
+/// What has left the command's process group belongs to nobody once the guardian is killed, unless the server takes it.
+#[cfg(target_os = "linux")]
+#[test]
+fn nothing_of_a_command_survives_its_guardian() {
+    let text = "#!/bin/sh\ncd \"$(dirname \"$0\")\"\nsetsid sleep 120 &\n\
+                echo \"$PPID $!\" > new\nmv new family\nwait\n";
+    let (house, key) = look_around(text);
+    let server = house.serve(&[]);
+    let headers = [("x-api-key", key.as_str()), ("content-type", "application/json")];
+    let made = server.request("POST", "/api/v1/jobs", &headers, r#"{"definition_key": "look"}"#);
+    assert_eq!(made.status, 201, "{}", made.body);
+    let family = until("the command's processes", || {
+        let text = std::fs::read_to_string(house.dir.path().join("family")).ok()?;
+        text.split_whitespace().map(|word| word.parse::<i32>().ok()).collect::<Option<Vec<_>>>()
+    });
+    let (guardian, escaped) = (family[0], family[1]);
+    let own_session = || stat(escaped).filter(|fields| fields[3] == escaped.to_string());
+    until("a session of its own", own_session);
+    kill(Pid::from_raw(guardian), Signal::SIGKILL).unwrap();
+    until("the end of what left the group", || stat(escaped).is_none().then_some(()));
 }
 
 #[test]

@@ -17,6 +17,7 @@ use std::{
 on_both_databases! {
     a_job_is_claimed_reported_on_and_completed,
     a_claim_waits_until_a_job_arrives,
+    a_claim_that_waits_is_woken_by_its_job,
     a_stale_lease_is_refused_everywhere,
     failures_are_judged_like_any_workers,
     a_cancellation_reaches_the_worker,
@@ -93,6 +94,28 @@ fn a_claim_waits_until_a_job_arrives(house: House) {
         // It was woken before its wait was over.
         assert!(at.saturating_duration_since(enqueued) < Duration::from_secs(15));
     });
+}
+
+/// A claim is looked after when it comes and once a second from then on. Only a wake-up can be quicker; of five rounds
+/// one that is will do, however busy this machine is.
+fn a_claim_that_waits_is_woken_by_its_job(house: House) {
+    let remote = &Remote::new(house);
+    let round = |_| {
+        thread::scope(|scope| {
+            let began = Instant::now();
+            let waiting = scope.spawn(move || {
+                let claim = remote.claim("w1", 30);
+                (claim.number(), began.elapsed())
+            });
+            thread::sleep(Duration::from_millis(300));
+            let number = remote.enqueue("acme", json!({}));
+            let (claimed, took) = waiting.join().unwrap();
+            assert_eq!(claimed, number);
+            took
+        })
+    };
+    let took: Vec<Duration> = (0..5).map(round).collect();
+    assert!(took.iter().any(|took| *took < Duration::from_secs(1)), "nobody was woken: {took:?}");
 }
 
 fn a_stale_lease_is_refused_everywhere(house: House) {

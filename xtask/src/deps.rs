@@ -20,7 +20,7 @@ enum Verdict {
     Never(&'static [&'static str]),
 }
 
-const RULES: [Rule; 9] = [
+const RULES: [Rule; 10] = [
     Rule {
         package: "leasehold-types",
         arguments: &[],
@@ -36,6 +36,18 @@ const RULES: [Rule; 9] = [
             "leptos",
             "leasehold-app",
             "leasehold-worker",
+        ]),
+    },
+    Rule {
+        package: "leasehold-conformance",
+        arguments: &[],
+        verdict: Verdict::Only(&[
+            "leasehold-queue",
+            "leasehold-types",
+            "rand",
+            "serde_json",
+            "tokio",
+            "uuid",
         ]),
     },
     Rule {

@@ -7,6 +7,7 @@
 mod deps;
 mod end2end;
 mod exec;
+mod house;
 mod queries;
 mod run;
 mod server;
@@ -32,6 +33,7 @@ cargo xtask COMMAND
   pg -- COMMAND…              run COMMAND with POSTGRES_TEST_DSN naming a throw-away Postgres
   prepare-queries [--check]   write (or compare) the stores' checked-query metadata in .sqlx
   deps                        check which crate may depend on which
+  house                       check the length of files and that the stores are twins
 ";
 
 fn main() -> ExitCode {
@@ -60,6 +62,7 @@ fn dispatch(arguments: &[String]) -> Result<(), String> {
         "pg" => run::with_postgres(rest),
         "prepare-queries" => queries::prepare(&workspace, rest),
         "deps" => deps::check(&workspace),
+        "house" => house::check(&workspace),
         "help" | "--help" | "-h" => {
             print!("{USAGE}");
             Ok(())

@@ -20,10 +20,11 @@ struct Step {
     run: fn(&mut Context) -> Result<Tally, String>,
 }
 
-const STEPS: [Step; 11] = [
+const STEPS: [Step; 12] = [
     Step { name: "tools", title: "tools are there", run: steps::tools },
     Step { name: "format", title: "cargo fmt", run: steps::format },
     Step { name: "deps", title: "who may depend on whom", run: steps::deps },
+    Step { name: "house", title: "length of files, twin stores", run: steps::house },
     Step { name: "clippy", title: "clippy, everything on this machine", run: steps::clippy },
     Step { name: "clippy-wasm", title: "clippy, the browser's part", run: steps::clippy_wasm },
     Step { name: "build", title: "wasm, site, server and tests (debug)", run: steps::build },
@@ -48,6 +49,13 @@ impl Context<'_> {
         }
         self.cluster.as_ref().ok_or_else(|| "the scratch cluster is gone".to_owned())
     }
+
+    /// A cluster that has stopped by itself fails the step it stopped in; the next that needs one starts another.
+    fn cluster_problem(&mut self) -> Option<String> {
+        let why = self.cluster.as_ref()?.why_it_stopped()?;
+        self.cluster = None;
+        Some(format!("the scratch Postgres stopped by itself. The end of its log:\n{why}"))
+    }
 }
 
 struct Done {
@@ -65,6 +73,7 @@ pub fn test(workspace: &Workspace, arguments: &[String]) -> Result<(), String> {
         println!("\n──── {} · {}", step.name, step.title);
         let start = Instant::now();
         let result = (step.run)(&mut context);
+        let result = context.cluster_problem().map_or(result, Err);
         let outcome = judged(step.name, result, start.elapsed());
         if let Some(problem) = &outcome.problem {
             println!("{problem}");

@@ -1,37 +1,13 @@
 //! Numbers and moments as people read them. Pure, so the server and the browser say the same.
 
 use leasehold_types::Timestamp;
+pub use leasehold_types::duration::duration;
 
 const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 const MINUTE: i64 = 60;
 const HOUR: i64 = 60 * MINUTE;
 const DAY: i64 = 24 * HOUR;
-
-/// `0.4 s`, `42 s`, `3 min 12 s`, `2 h 5 min`, `3 d 4 h`: two units at most.
-pub fn duration(seconds: f64) -> String {
-    if seconds < 0.05 {
-        return "0 s".into();
-    }
-    if seconds < 9.95 {
-        return format!("{seconds:.1} s");
-    }
-    let whole = seconds.round() as i64;
-    match whole {
-        0..MINUTE => format!("{whole} s"),
-        MINUTE..HOUR => two(whole / MINUTE, "min", whole % MINUTE, "s"),
-        HOUR..DAY => two(whole / HOUR, "h", whole % HOUR / MINUTE, "min"),
-        _ => two(whole / DAY, "d", whole % DAY / HOUR, "h"),
-    }
-}
-
-fn two(large: i64, large_unit: &str, small: i64, small_unit: &str) -> String {
-    if small == 0 {
-        format!("{large} {large_unit}")
-    } else {
-        format!("{large} {large_unit} {small} {small_unit}")
-    }
-}
 
 /// `just now`, `12 s ago`, `in 3 min`; older than a month: the date.
 pub fn relative(at: Timestamp, now: Timestamp) -> String {
@@ -109,23 +85,6 @@ pub fn plural(n: i64, one: &str, many: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn durations_have_at_most_two_units() {
-        for (seconds, text) in [
-            (-1.0, "0 s"),
-            (0.42, "0.4 s"),
-            (6.24, "6.2 s"),
-            (9.96, "10 s"),
-            (59.0, "59 s"),
-            (60.0, "1 min"),
-            (192.0, "3 min 12 s"),
-            (7_500.0, "2 h 5 min"),
-            (273_600.0, "3 d 4 h"),
-        ] {
-            assert_eq!(duration(seconds), text);
-        }
-    }
 
     #[test]
     fn moments_are_told_from_here() {

@@ -35,7 +35,7 @@ impl Frame {
     pub async fn inside(slug: &str) -> Result<(ssr::Visit, Self), Problem> {
         let visit = ssr::enter(slug).await?;
         let frame = Self {
-            tenants: ssr::tenants_of(&visit.user).await?,
+            tenants: ssr::door().engine.tenants_of_user(&visit.user).await?,
             user: visit.user.clone(),
             tenant: Some(visit.tenant.clone()),
             may_operate: visit.may_operate(),
@@ -49,7 +49,7 @@ impl Frame {
     pub async fn outside() -> Result<Self, Problem> {
         let user = ssr::signed_in()?;
         Ok(Self {
-            tenants: ssr::tenants_of(&user).await?,
+            tenants: ssr::door().engine.tenants_of_user(&user).await?,
             user,
             tenant: None,
             may_operate: false,

@@ -2,7 +2,7 @@
 
 use super::icon::{self, Icon};
 use crate::ssr::Flash;
-use leasehold_types::Problem;
+use leasehold_types::{Problem, ProblemCode};
 use leptos::prelude::*;
 
 /// Good news is a polite status, a problem is an alert. A live part (see `islands::morph`): where the page that is read
@@ -49,11 +49,20 @@ pub fn ProblemMessage(problem: Problem) -> impl IntoView {
         <div class="notice notice-bad" role="alert">
             <Icon d=icon::ALERT />
             <div>
-                <strong>{problem.code.title()}</strong>
+                <strong>{headline(&problem)}</strong>
                 {detail}
                 {unplaced}
             </div>
         </div>
+    }
+}
+
+/// What people read first. A form whose mistakes are marked needs no word about requests.
+fn headline(problem: &Problem) -> &'static str {
+    match (problem.code, problem.errors.len()) {
+        (ProblemCode::InvalidInput, 1) => "Please correct the marked field",
+        (ProblemCode::InvalidInput, 2..) => "Please correct the marked fields",
+        (code, _) => code.title(),
     }
 }
 
@@ -63,6 +72,10 @@ pub fn PlainHttp(
     /// What stands in the address bar.
     host: String,
 ) -> impl IntoView {
+    // The server itself was reached, so the tunnel leads to the same port.
+    let port =
+        host.rsplit_once(':').map(|(_, port)| port).filter(|port| port.bytes().all(|b| b.is_ascii_digit()));
+    let tunnel = format!("ssh -L 3000:127.0.0.1:{} …", port.unwrap_or("80"));
     view! {
         <div class="notice notice-bad" role="alert">
             <Icon d=icon::ALERT />
@@ -76,7 +89,7 @@ pub fn PlainHttp(
                 <ul>
                     <li>"put a proxy with TLS in front, and open its https address;"</li>
                     <li>
-                        "open a tunnel, " <code>"ssh -L 3000:127.0.0.1:3000 …"</code> ", and then "
+                        "open a tunnel, " <code>{tunnel}</code> ", and then "
                         <code>"http://127.0.0.1:3000"</code> ";"
                     </li>
                     <li>

@@ -145,8 +145,8 @@ fn Silent(job: RwSignal<JobDetail>) -> impl IntoView {
     let text = job.with_untracked(|j| j.silent.as_ref().map(|silent| silent.text.clone()));
     text.map(|text| {
         view! {
-            <p class="hint-line" data-testid="silent">
-                <Icon d=icon::CLOCK />
+            <p class="hint-line hint-warn" data-testid="silent">
+                <Icon d=icon::ALERT />
                 <span>"Its worker may be gone. " {text}</span>
             </p>
         }

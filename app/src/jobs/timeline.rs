@@ -5,7 +5,7 @@ use leasehold_queue::history::{self, Parked, Streak};
 use leasehold_types::{
     AttemptOutcome, JobStatus, Timestamp,
     id::short_worker,
-    view::{AttemptView, JobDetail},
+    view::{AttemptView, Delay, JobDetail},
 };
 
 /// A wait that is worth telling, in seconds.
@@ -153,11 +153,13 @@ pub fn why_it_waits(job: &JobDetail, now: Timestamp) -> Option<String> {
     if row.status != JobStatus::Queued {
         return None;
     }
-    let later = row.available_at.is_some_and(|at| at > now);
-    Some(match (later, row.attempts_used > 0) {
-        (true, true) => "Waiting to retry".into(),
-        (true, false) => "Scheduled for later".into(),
-        (false, _) => "Waiting for a free worker".into(),
+    let Some(at) = row.available_at.filter(|at| *at > now) else {
+        return Some("Waiting to run".into());
+    };
+    Some(match Delay::of(at, job.failure_timeline.last(), row.error_code.as_deref()) {
+        Delay::Retry => "Waiting to retry".into(),
+        Delay::Snoozed => "Handed back by a worker, offered again later".into(),
+        Delay::Scheduled => "Scheduled for later".into(),
     })
 }
 

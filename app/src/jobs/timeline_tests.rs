@@ -1,7 +1,7 @@
 use super::*;
 use leasehold_types::{
     JobId, Source, TenantId,
-    view::{JobRow, TrailEntry},
+    view::{FailureMark, JobRow, TrailEntry},
 };
 use serde_json::json;
 
@@ -12,31 +12,7 @@ pub fn at(secs: i64) -> Timestamp {
 pub fn job(status: JobStatus) -> JobDetail {
     let id = "0192f3c4-0000-7000-8000-000000000001";
     JobDetail {
-        row: JobRow {
-            number: 7,
-            id: id.parse::<JobId>().unwrap(),
-            domain: "commands".into(),
-            queue: "default".into(),
-            job_type: "demo-import".into(),
-            source: Source::Manual,
-            status,
-            priority: 100,
-            attempt_count: 0,
-            attempts_used: 0,
-            max_attempts: 3,
-            created_at: at(0),
-            available_at: None,
-            started_at: None,
-            acquired_at: None,
-            completed_at: None,
-            worker_id: None,
-            last_run: None,
-            stage: None,
-            progress: 0,
-            progress_message: None,
-            error_code: None,
-            cancel_requested_at: None,
-        },
+        row: row(id, status),
         tenant_id: id.parse::<TenantId>().unwrap(),
         owner_user_id: None,
         project_id: None,
@@ -70,6 +46,34 @@ pub fn job(status: JobStatus) -> JobDetail {
         trail: vec![],
         now: at(60),
         cursor: 0,
+    }
+}
+
+fn row(id: &str, status: JobStatus) -> JobRow {
+    JobRow {
+        number: 7,
+        id: id.parse::<JobId>().unwrap(),
+        domain: "commands".into(),
+        queue: "default".into(),
+        job_type: "demo-import".into(),
+        source: Source::Manual,
+        status,
+        priority: 100,
+        attempt_count: 0,
+        attempts_used: 0,
+        max_attempts: 3,
+        created_at: at(0),
+        available_at: None,
+        started_at: None,
+        acquired_at: None,
+        completed_at: None,
+        worker_id: None,
+        last_run: None,
+        stage: None,
+        progress: 0,
+        progress_message: None,
+        error_code: None,
+        cancel_requested_at: None,
     }
 }
 
@@ -183,7 +187,7 @@ fn a_requeued_job_waits_as_if_it_were_new() {
     let told = steps(&job, at(60));
     let [.., requeued, waits] = told.as_slice() else { panic!("{told:?}") };
     assert_eq!((requeued.title.as_str(), requeued.open), ("Requeued by ann@example.org", true));
-    assert_eq!((waits.title.as_str(), waits.from), ("Waiting for a free worker", None));
+    assert_eq!((waits.title.as_str(), waits.from), ("Waiting to run", None));
 }
 
 #[test]
@@ -199,7 +203,7 @@ fn a_released_attempt_is_told_as_one() {
         "Attempt 1 was released by its worker",
         "Waited for a worker",
         "Attempt 2 was released by its worker",
-        "Waiting for a free worker",
+        "Waiting to run",
     ];
     assert_eq!(titles(&job), expected);
 }
@@ -207,10 +211,13 @@ fn a_released_attempt_is_told_as_one() {
 #[test]
 fn a_queued_job_says_why_it_waits() {
     let mut job = job(JobStatus::Queued);
-    assert_eq!(why_it_waits(&job, at(60)).as_deref(), Some("Waiting for a free worker"));
+    assert_eq!(why_it_waits(&job, at(60)).as_deref(), Some("Waiting to run"));
     job.row.available_at = Some(at(90));
     assert_eq!(why_it_waits(&job, at(60)).as_deref(), Some("Scheduled for later"));
-    job.row.attempts_used = 1;
+    job.row.error_code = Some("provider_elsewhere".into());
+    assert!(why_it_waits(&job, at(60)).unwrap().starts_with("Handed back by a worker"));
+    job.failure_timeline =
+        vec![FailureMark { ts: at(50), error_code: Some("x".into()), retry_backoff: Some(40.0) }];
     assert_eq!(why_it_waits(&job, at(60)).as_deref(), Some("Waiting to retry"));
     job.row.status = JobStatus::Completed;
     assert_eq!(why_it_waits(&job, at(60)), None);

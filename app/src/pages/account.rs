@@ -31,7 +31,7 @@ pub fn AccountPage() -> impl IntoView {
                 <Layout frame here=Here::Account title="Your account">
                     <PageHead title="Your account" />
                     <div class="columns columns-even">
-                        <div class="column">{name_form(&flash, name, email)} {password_form(&flash)}</div>
+                        <div class="column">{name_form(&flash, name, &email)} {password_form(&flash, email)}</div>
                         {browsers(sessions, &here, now)}
                     </div>
                 </Layout>
@@ -41,7 +41,7 @@ pub fn AccountPage() -> impl IntoView {
     )
 }
 
-fn name_form(flash: &Flash, name: String, email: String) -> impl IntoView + use<> {
+fn name_form(flash: &Flash, name: String, email: &str) -> impl IntoView + use<> {
     let typed = Some(flash.value("name")).filter(|typed| !typed.is_empty()).unwrap_or(name);
     let field = Field::new("name", "Your name").error(flash.error("name"));
     view! {
@@ -56,12 +56,14 @@ fn name_form(flash: &Flash, name: String, email: String) -> impl IntoView + use<
     }
 }
 
-fn password_form(flash: &Flash) -> impl IntoView + use<> {
+fn password_form(flash: &Flash, email: String) -> impl IntoView + use<> {
     let field = |id: &str, label: &str| Field::new(id, label).error(flash.error(id));
     view! {
         <section class="card">
             <h2>"Password"</h2>
             <form class="form" method="post" action="/do/change_password">
+                // For password managers: they file the new password under it.
+                <input type="email" value=email autocomplete="username" readonly hidden />
                 <TextField
                     field=field("old_password", "Current password")
                     name="old_password"
@@ -113,11 +115,13 @@ fn browser(session: SignedIn, own: bool, now: Timestamp) -> impl IntoView {
         }
         .into_any()
     };
+    let agent = session.agent.unwrap_or_default();
+    let name = browser_name(&agent).unwrap_or_else(|| "An unknown browser".into());
     let address = session.address.unwrap_or_else(|| "an unknown address".into());
     view! {
         <li class="row person">
             <div class="row-main">
-                <span class="row-title breakable">{session.agent.unwrap_or_else(|| "An unknown browser".into())}</span>
+                <span class="row-title breakable" title=agent>{name}</span>
                 <span class="muted row-note">
                     {address} " · since " <Ago at=session.since now /> " · seen " <Ago at=session.seen_at now />
                 </span>
@@ -125,5 +129,69 @@ fn browser(session: SignedIn, own: bool, now: Timestamp) -> impl IntoView {
             <span></span>
             <div class="person-actions">{action}</div>
         </li>
+    }
+}
+
+/// “Firefox on Windows”, as far as what a browser calls itself tells. Most name others too, so the order counts. What is
+/// no browser keeps its own words.
+fn browser_name(agent: &str) -> Option<String> {
+    const BROWSERS: &[(&str, &str)] = &[
+        ("Edg", "Edge"),
+        ("OPR/", "Opera"),
+        ("SamsungBrowser", "Samsung Internet"),
+        ("Firefox/", "Firefox"),
+        ("FxiOS/", "Firefox"),
+        ("Chrome/", "Chrome"),
+        ("CriOS/", "Chrome"),
+        ("Safari/", "Safari"),
+    ];
+    const SYSTEMS: &[(&str, &str)] = &[
+        ("Android", "Android"),
+        ("iPhone", "iPhone"),
+        ("iPad", "iPad"),
+        ("Windows", "Windows"),
+        ("Mac OS X", "macOS"),
+        ("CrOS", "ChromeOS"),
+        ("Linux", "Linux"),
+    ];
+    let find = |known: &[(&str, &'static str)]| {
+        known.iter().find(|(sign, _)| agent.contains(sign)).map(|(_, name)| *name)
+    };
+    match (find(BROWSERS), find(SYSTEMS)) {
+        (Some(browser), Some(system)) => Some(format!("{browser} on {system}")),
+        (Some(browser), None) => Some(browser.to_owned()),
+        _ => Some(agent.to_owned()).filter(|agent| !agent.is_empty()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::browser_name;
+
+    #[test]
+    fn a_browser_is_called_what_people_call_it() {
+        let webkit = "AppleWebKit/537.36 (KHTML, like Gecko)";
+        for (agent, name) in [
+            (
+                format!("Mozilla/5.0 (X11; Linux x86_64) {webkit} Chrome/131.0 Safari/537.36"),
+                "Chrome on Linux",
+            ),
+            (
+                format!("Mozilla/5.0 (Windows NT 10.0) {webkit} Chrome/131.0 Safari/537.36 Edg/131.0"),
+                "Edge on Windows",
+            ),
+            (
+                "Mozilla/5.0 (Macintosh; Intel Mac OS X 14.6; rv:130.0) Gecko/20100101 Firefox/130.0".into(),
+                "Firefox on macOS",
+            ),
+            (
+                "Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) Version/17.5 Safari/604.1".into(),
+                "Safari on iPhone",
+            ),
+            ("curl/8.5.0".into(), "curl/8.5.0"),
+        ] {
+            assert_eq!(browser_name(&agent).as_deref(), Some(name), "{agent}");
+        }
+        assert_eq!(browser_name(""), None);
     }
 }

@@ -33,7 +33,8 @@ pub fn AdminTenantsPage() -> impl IntoView {
         |(frame, keys, secret)| {
             let (now, flash) = (frame.now, frame.flash.clone());
             let new_tenant = new_tenant(&flash);
-            let rows = frame.tenants.clone().into_iter().map(tenant_row).collect_view();
+            let rows =
+                frame.tenants.clone().into_iter().map(|tenant| tenant_row(tenant, &flash)).collect_view();
             view! {
                 <Layout frame here=Here::AllTenants title="All tenants">
                     <PageHead title="All tenants" />
@@ -76,12 +77,17 @@ fn new_tenant(flash: &Flash) -> impl IntoView + use<> {
     }
 }
 
-fn tenant_row(tenant: Tenant) -> impl IntoView {
+fn tenant_row(tenant: Tenant, flash: &Flash) -> impl IntoView + use<> {
     let limits = tenant.limits;
     let slug = tenant.slug.clone();
+    // After a mistake the form is open again, with what was typed.
+    let refused = flash.value("limits_of") == slug;
     let field = |name: &'static str, label: &'static str, value: Option<i64>| {
-        let value = value.map(|n| n.to_string()).unwrap_or_default();
-        view! { <TextField field=Field::new(format!("{name}-{slug}"), label).optional() name=name value /> }
+        let kept = value.map(|n| n.to_string()).unwrap_or_default();
+        let value = if refused { flash.value(name) } else { kept };
+        let error = flash.error(name).filter(|_| refused);
+        let field = Field::new(format!("{name}-{slug}"), label).optional().error(error);
+        view! { <TextField field name=name value /> }
     };
     let fields = view! {
         {field("max_queued", "Queued jobs", limits.max_queued)}
@@ -102,7 +108,7 @@ fn tenant_row(tenant: Tenant) -> impl IntoView {
             </div>
             <span></span>
             <div class="person-actions">
-                <details class="pop pop-right">
+                <details class="pop pop-right" open=refused>
                     <summary class="button button-small">
                         "Limits" <span class="visually-hidden">{format!(" of {}", tenant.name)}</span>
                     </summary>

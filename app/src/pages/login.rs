@@ -18,14 +18,16 @@ use leptos::prelude::*;
 pub fn LoginPage() -> impl IntoView {
     let next = asked("next");
     let wait = asked("wait").parse().ok();
+    let ended = !asked("ended").is_empty();
     let trouble = ssr::cookie_trouble();
     page(
         async move {
-            let has_users = ssr::door().engine.store().has_users().await?;
+            let has_users = ssr::door().engine.has_users().await?;
             Ok((has_users, wait.map_or_else(ssr::flash, too_many)))
         },
         move |(has_users, flash)| {
-            let content = if has_users { sign_in(flash, next).into_any() } else { first_run().into_any() };
+            let content =
+                if has_users { sign_in(flash, next, ended).into_any() } else { first_run().into_any() };
             let trouble = trouble
                 .map(|CookieTrouble(host)| view! { <div class="card lone-card"><PlainHttp host /></div> });
             view! {
@@ -47,12 +49,21 @@ fn too_many(seconds: u32) -> Flash {
     Flash::problem(Problem::too_many_attempts(seconds), &[])
 }
 
-fn sign_in(flash: Flash, next: String) -> impl IntoView {
+fn sign_in(flash: Flash, next: String, ended: bool) -> impl IntoView {
+    let ended = (ended && flash.problem.is_none()).then(|| {
+        view! {
+            <div class="notice notice-warn" role="status">
+                <Icon d=icon::ALERT />
+                <p>"You are not signed in any more. What you sent changed nothing; sign in and send it again."</p>
+            </div>
+        }
+    });
     let email = flash.value("email");
     let typed = !email.is_empty();
     view! {
         <div class="card lone-card">
             <h1>"Sign in"</h1>
+            {ended}
             <FlashMessage flash />
             <form class="form" method="post" action="/do/sign_in">
                 <input type="hidden" name="next" value=next />

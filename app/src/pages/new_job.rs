@@ -4,7 +4,7 @@ use super::{asked, page, param};
 use crate::{
     components::{
         form::{Field, Labelled, TextField},
-        icon,
+        format, icon,
         layout::{Frame, Here, Layout, PageHead},
         notice::Empty,
     },
@@ -68,7 +68,7 @@ fn picker(slug: &str, definitions: &[Definition], chosen: &str) -> impl IntoView
                 <li>
                     <a
                         class="pick"
-                        href=format!("/t/{slug}/jobs/new?definition={}", crate::jobs::query::encode(&d.key))
+                        href=format!("/t/{slug}/jobs/new?definition={}#form", crate::jobs::query::encode(&d.key))
                         aria-current=(d.key == chosen).then_some("true")
                     >
                         <strong>{d.key.clone()}</strong>
@@ -91,11 +91,13 @@ fn form(slug: String, definition: Definition, flash: &Flash) -> impl IntoView + 
     let json_only = fields.is_none();
     let inputs = fields.unwrap_or_default().into_iter().map(|f| schema_input(f, flash)).collect_view();
     let facts = format!(
-        "Queue {} · up to {} attempts · {} s each",
-        definition.queue, definition.max_attempts, definition.timeout_seconds
+        "Queue {} · up to {}, {} each",
+        definition.queue,
+        format::plural(definition.max_attempts.into(), "attempt", "attempts"),
+        format::duration(f64::from(definition.timeout_seconds))
     );
     view! {
-        <form class="card form new-job" method="post" action="/do/enqueue">
+        <form class="card form new-job" id="form" method="post" action="/do/enqueue">
             <div class="card-head">
                 <h2>{definition.key.clone()}</h2>
                 <span class="muted">{facts}</span>
@@ -204,8 +206,8 @@ fn as_json(flash: &Flash, json_only: bool) -> impl IntoView + use<> {
     let typed = flash.value("payload_json");
     let open = json_only || !typed.is_empty();
     let hint = if json_only { "A JSON object." } else { "If filled in, it replaces the fields above." };
-    let field =
-        Field::new("payload_json", "Payload").hint(hint).error(flash.error("payload_json")).optional();
+    let mut field = Field::new("payload_json", "Payload").hint(hint).error(flash.error("payload_json"));
+    field.required = json_only;
     let (by, invalid) = (field.described_by(), field.invalid());
     view! {
         <details class="fold" open=open>

@@ -5,6 +5,7 @@ use crate::{
     components::{
         badge::{Badge, Tone},
         form::{Field, Labelled, TextField},
+        format,
         layout::{Frame, Here, Layout, PageHead},
         time::Ago,
     },
@@ -283,9 +284,9 @@ fn used(limits: &TenantLimits, waiting: i64, running: i64, govern: bool) -> impl
             view! { <progress max=max.to_string() value=used.min(max).to_string() aria-label=name></progress> }
         });
         let text = match (used, max) {
-            (Some(used), Some(max)) => format!("{used} of {max}"),
-            (Some(used), None) => format!("{used}, no limit"),
-            (None, Some(max)) => format!("at most {max}"),
+            (Some(used), Some(max)) => format!("{} of {}", format::count(used), format::count(max)),
+            (Some(used), None) => format!("{}, no limit", format::count(used)),
+            (None, Some(max)) => format!("at most {}", format::count(max)),
             (None, None) => "no limit".to_owned(),
         };
         view! {

@@ -33,7 +33,7 @@ pub fn WorkersPage() -> impl IntoView {
                 // As if it did not exist, like everything that is not theirs.
                 return Err(Problem::not_found("This page"));
             }
-            let actor = Actor::User { id: user.id, email: user.email.clone() };
+            let actor = Actor::user(user);
             let scope = Scope::new(Reach::All, actor, Permission::Govern);
             let engine = ssr::door().engine;
             let (list, providers) = (engine.workers(&scope).await?, engine.providers(&scope).await?);
@@ -109,7 +109,7 @@ fn row(worker: WorkerView, now: Timestamp) -> impl IntoView {
             <th scope="row" title=worker.worker_id.clone()>
                 {short_worker(&worker.worker_id).to_owned()} {remote}
             </th>
-            <td>{state} {silent} {reduced}</td>
+            <td class="worker-state">{state} {silent} {reduced}</td>
             <td class="number-cell">{worker.running_count}</td>
             <td class="middling muted">
                 <Ago at=worker.last_seen_at now />
@@ -123,13 +123,14 @@ fn row(worker: WorkerView, now: Timestamp) -> impl IntoView {
     }
 }
 
-/// “reduced: convert 2 of 8”, when kinds of job fail so often that fewer of them run.
+/// “Fails often, so fewer run at a time: convert 2 of 8.”
 fn reduced(worker: &WorkerView) -> Option<String> {
     let kinds = worker.metadata["reduced"].as_array().filter(|kinds| !kinds.is_empty())?;
     let text = |kind: &Value| {
         Some(format!("{} {} of {}", kind["job_type"].as_str()?, kind["to"].as_u64()?, kind["of"].as_u64()?))
     };
-    Some(format!("reduced: {}", kinds.iter().filter_map(text).collect::<Vec<_>>().join(", ")))
+    let kinds = kinds.iter().filter_map(text).collect::<Vec<_>>().join(", ");
+    Some(format!("Fails often, so fewer run at a time: {kinds}."))
 }
 
 fn none() -> impl IntoView {
@@ -175,7 +176,10 @@ mod tests {
     #[test]
     fn what_runs_less_is_said_in_words() {
         let some = json!({"reduced": [{"domain": "decks", "job_type": "convert", "to": 2, "of": 8}]});
-        assert_eq!(reduced(&worker(some)).as_deref(), Some("reduced: convert 2 of 8"));
+        assert_eq!(
+            reduced(&worker(some)).as_deref(),
+            Some("Fails often, so fewer run at a time: convert 2 of 8.")
+        );
         for none in [json!({"reduced": []}), json!({}), Value::Null] {
             assert_eq!(reduced(&worker(none)), None);
         }

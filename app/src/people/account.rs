@@ -53,8 +53,7 @@ pub async fn end_session(id: String) -> Result<(), ServerFnError> {
 #[server(prefix = "/do", endpoint = "sign_out_everywhere")]
 pub async fn sign_out_everywhere() -> Result<(), ServerFnError> {
     let (user, scope) = ssr::oneself().map_err(refuse)?;
-    let none_stays = EndSessions::AllBut(String::new());
-    ssr::door().engine.end_sessions(&scope, user.id, none_stays).await.map_err(refuse)?;
+    ssr::door().engine.end_sessions(&scope, user.id, EndSessions::All).await.map_err(refuse)?;
     session().await.map_err(refuse)?.flush().await.map_err(session_problem).map_err(refuse)?;
     see_other("/login");
     Ok(())

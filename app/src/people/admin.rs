@@ -45,7 +45,15 @@ pub async fn limit_tenant(
     };
     let flash = match change.await {
         Ok(()) => Flash::notice(format!("The limits of {slug} were saved.")),
-        Err(problem) => Flash::problem(problem, &[]),
+        Err(problem) => {
+            let typed = [
+                ("limits_of", slug.as_str()),
+                ("max_queued", &max_queued),
+                ("submits_per_minute", &submits_per_minute),
+                ("max_in_flight", &max_in_flight),
+            ];
+            Flash::problem(problem, &typed)
+        }
     };
     flash_and_redirect(flash, TENANTS).await.map_err(refuse)
 }

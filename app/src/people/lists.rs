@@ -218,7 +218,7 @@ fn audit_row(entry: AuditEntry, tenant: Option<String>, now: Timestamp) -> impl 
                 {format!("{} {}", entry.object_type, entry.object_id)}
                 {tenant.map(|slug| view! { <span class="muted row-note">{format!(" in {slug}")}</span> })}
             </td>
-            <td class="middling breakable">{entry.reason}</td>
+            <td class="middling breakable audit-reason">{entry.reason}</td>
             <td class="wide muted audit-from" title=entry.origin.clone()>{entry.origin.clone()}</td>
             <td class="wide number-cell muted">{place}</td>
         </tr>

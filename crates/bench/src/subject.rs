@@ -1,6 +1,7 @@
 //! A database under measurement: our store on it, and a plain pool beside it.
 
 use crate::{BenchResult, Sizes, limit_postgres, limit_sqlite, report::Limit};
+use leasehold_queue::prelude::*;
 use leasehold_queue::{
     Clock, Scope, Store,
     params::{NewDefinition, NewJob, NewTenant},

@@ -8,13 +8,18 @@ mod attachments;
 mod audit;
 mod callers;
 mod checkers;
+mod chores;
 mod claim;
+mod diagnosis;
 mod door;
 mod enqueue;
+mod leases;
 mod limits;
+mod operations;
 mod people;
 mod remote;
 mod scheduler;
+mod sessions;
 mod shown;
 mod sign_ins;
 mod sweeps;
@@ -22,7 +27,7 @@ mod trigger_checks;
 mod trigger_draft;
 mod triggers;
 mod units;
-mod upkeep;
+mod visits;
 
 use crate::{
     allow::AllowList,
@@ -38,6 +43,7 @@ use crate::{
     secrets::{KeyHash, SecretPolicy},
     signing::{Signer, fresh_secret},
     silence,
+    steering::QueueAction,
     store::Store,
     transition::Rules,
 };
@@ -50,6 +56,7 @@ use leasehold_types::{
     DefinitionId, JobFilter, JobRef, JobStatus, PageRequest, Problem, ProblemCode, TenantId, Timestamp,
     view::{Definition, JobDetail, JobsPage, LogLine, Overview, Silence, WorkerList},
 };
+pub use operations::MOST_OPERATIONS;
 pub use people::{SetupRequest, normalise_email, text as checked_text};
 pub use remote::{Ended, Held, KeptLines, RemoteClaim, Renewed};
 pub use sign_ins::{Knock, TriedFrom};
@@ -60,6 +67,7 @@ use std::{
 };
 pub use sweeps::Swept;
 pub use trigger_draft::TriggerDraft;
+pub use visits::Visit;
 
 #[derive(Clone, Debug)]
 pub struct EngineConfig {
@@ -91,6 +99,8 @@ pub struct EngineConfig {
     pub archive_before_delete: bool,
     /// `JOBS_EVENTS_RETENTION_HOURS`; 0 = for ever.
     pub events_kept: Duration,
+    /// `JOBS_OPERATIONS_RETENTION_DAYS`: bulk operations that have finished; 0 = for ever.
+    pub operations_kept: Duration,
     /// `JOBS_WORKER_MAX_*`
     pub remote: RemoteLimits,
     pub rules: Rules,
@@ -113,6 +123,7 @@ impl Default for EngineConfig {
             domains: DomainPolicy::default(),
             archive_before_delete: false,
             events_kept: Duration::from_secs(7 * 86_400),
+            operations_kept: Duration::from_secs(30 * 86_400),
             remote: RemoteLimits::default(),
             rules: Rules::default(),
         }
@@ -170,7 +181,7 @@ impl Engine {
         }
     }
 
-    /// For workers, sessions and sweeps, which speak the store's verbs themselves.
+    /// For reading what the engine has no verb for: metrics, streams, the hub. Changes go through the engine.
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.store
     }
@@ -305,16 +316,19 @@ impl Engine {
         Ok(self.store.requeue(scope, job, Some(&reason)).await?)
     }
 
+    /// Pauses, drains or resumes; answers with the state that holds now.
     pub async fn control_queue(
         &self,
         scope: &Scope,
-        control: QueueControl,
+        domain: &str,
+        queue: &str,
+        action: QueueAction,
         reason: &str,
-    ) -> Result<(), Problem> {
+    ) -> Result<QueueControl, Problem> {
         scope.require(Permission::Govern)?;
-        scope.check_domain(&control.domain)?;
+        scope.check_domain(domain)?;
         let reason = self.reason_given(reason)?;
-        Ok(self.store.set_queue_control(scope, control, Some(&reason)).await?)
+        Ok(self.store.control_queue(scope, domain, queue, action, Some(&reason)).await?)
     }
 
     /// Why somebody does something, as the trail and the audit log may show it.

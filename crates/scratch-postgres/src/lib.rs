@@ -9,6 +9,7 @@
 
 mod account;
 mod binaries;
+mod database;
 mod guardian;
 
 use std::fs::{self, OpenOptions};
@@ -19,6 +20,7 @@ use std::process::Output;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use account::Account;
+pub use database::fresh_database;
 use guardian::Guardian;
 
 /// Another process may take the free port between the moment we found it and the moment Postgres binds it.
@@ -88,6 +90,20 @@ impl ScratchPostgres {
     #[must_use]
     pub fn binaries(&self) -> &Path {
         &self.binaries
+    }
+
+    /// What to know when the server has stopped by itself: the end of its log. None while it runs.
+    #[must_use]
+    pub fn why_it_stopped(&self) -> Option<String> {
+        const LINES: usize = 30;
+        if self.pg_ctl(&["status"]).is_ok() {
+            return None;
+        }
+        let Ok(log) = fs::read_to_string(self.folder.join("server.log")) else {
+            return Some("its folder is gone: somebody ended its guardian".to_owned());
+        };
+        let lines: Vec<&str> = log.lines().collect();
+        Some(lines[lines.len().saturating_sub(LINES)..].join("\n"))
     }
 
     /// Stops the server as a power cut would: no checkpoint, connections drop at once.

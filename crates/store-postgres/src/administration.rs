@@ -1,4 +1,4 @@
-//! Kinds of jobs as people change them, the archive, and the database as it describes itself.
+//! The archive, and the database as it describes itself.
 
 use crate::{
     PostgresStore,
@@ -8,32 +8,13 @@ use crate::{
 use async_trait::async_trait;
 use leasehold_queue::{
     Administration, Scope, StoreResult,
-    administration::{ArchivedJob, DatabaseFacts, DefinitionChange, Examination},
+    administration::{ArchivedJob, DatabaseFacts, Examination},
     clock::process_time,
-    params::NewDefinition,
 };
-use leasehold_types::{DefinitionId, JobId, JobRef, TenantId, view::Definition};
+use leasehold_types::{JobId, JobRef, TenantId};
 
 #[async_trait]
 impl Administration for PostgresStore {
-    async fn create_definition(
-        &self,
-        scope: &Scope,
-        definition: NewDefinition,
-        active: bool,
-    ) -> StoreResult<Definition> {
-        self.make_definition(scope, definition, active).await
-    }
-
-    async fn update_definition(
-        &self,
-        scope: &Scope,
-        id: DefinitionId,
-        change: DefinitionChange,
-    ) -> StoreResult<Definition> {
-        self.change_definition(scope, id, change).await
-    }
-
     async fn archived_job(&self, scope: &Scope, job: JobRef) -> StoreResult<Option<ArchivedJob>> {
         let (number, id) = match job {
             JobRef::Number(number) => (Some(number), None),

@@ -1,14 +1,14 @@
 //! The audit log as it is read, and its chain. See `leasehold_queue::audit`.
 
 use crate::{
-    PostgresStore, audit,
+    PostgresStore,
     convert::{moment, stamp},
     error::database,
 };
 use async_trait::async_trait;
 use leasehold_queue::{
     Audit, Scope, StoreResult,
-    audit::{Act, ChainExtent, ChainHead, extend},
+    audit::{ChainExtent, ChainHead, extend},
     refusals::Refused,
 };
 use leasehold_types::{
@@ -124,18 +124,6 @@ impl Audit for PostgresStore {
         .await
         .map(|rows| rows.into_iter().map(Into::into).collect())
         .map_err(database)
-    }
-
-    async fn record_act(&self, scope: &Scope, act: Act<'_>) -> StoreResult<()> {
-        let act = audit::Act {
-            tenant: scope.tenant().map(|t| t.0),
-            action: act.action,
-            object_type: act.object_type,
-            object_id: act.object_id,
-            reason: act.reason,
-        };
-        let mut connection = self.work.acquire().await.map_err(database)?;
-        audit::record(&mut connection, scope, self.now(), act).await
     }
 
     async fn record_refusals(&self, refused: Vec<Refused>) -> StoreResult<()> {

@@ -14,8 +14,9 @@ use crate::{
     lanes::{Lane, LaneName, Ration, ration},
     limited::{self, Errand},
 };
+use async_trait::async_trait;
 use leasehold_queue::{
-    StoreResult,
+    ClaimJobs, StoreResult,
     params::{ClaimedJob, Lease, Selector, Wake},
 };
 use leasehold_types::{DefinitionId, JobId, LeaseId, TenantId, Timestamp, WorkerId};
@@ -73,8 +74,9 @@ impl ClaimedRecord {
     }
 }
 
-impl PostgresStore {
-    pub(crate) async fn take(
+#[async_trait]
+impl ClaimJobs for PostgresStore {
+    async fn claim(
         &self,
         worker: &WorkerId,
         selector: &Selector,
@@ -108,7 +110,9 @@ impl PostgresStore {
         }
         Ok(taken.into_iter().map(|r| r.into_job(worker)).collect())
     }
+}
 
+impl PostgresStore {
     async fn take_round(
         &self,
         errand: &Errand<'_>,
@@ -131,6 +135,7 @@ impl PostgresStore {
         Ok(taken)
     }
 
+    #[expect(clippy::too_many_lines, reason = "one statement and its binds")]
     async fn take_from(
         &self,
         worker: &WorkerId,

@@ -2,7 +2,8 @@
 //! them queue up behind each other); a sweep folds the deltas, and a count is the folded sum plus what is left.
 
 use crate::{PostgresStore, convert::slot, error::database};
-use leasehold_queue::StoreResult;
+use async_trait::async_trait;
+use leasehold_queue::{Counters, StoreResult};
 use sqlx::{PgConnection, PgExecutor};
 
 /// Deltas folded by one statement; more would hold their locks for long.
@@ -41,37 +42,6 @@ async fn fold_chunk(executor: impl PgExecutor<'_>) -> Result<i64, sqlx::Error> {
     .await
 }
 
-impl PostgresStore {
-    pub(crate) async fn fold(&self) -> StoreResult<()> {
-        for _ in 0..CHUNKS {
-            if fold_chunk(&self.work).await.map_err(database)? < CHUNK {
-                break;
-            }
-        }
-        sqlx::query!("DELETE FROM job_rates WHERE slot < $1", slot(self.clock.now()) - SLOTS_KEPT)
-            .execute(&self.work)
-            .await
-            .map(drop)
-            .map_err(database)
-    }
-
-    /// Exact, because writers of jobs wait meanwhile: whoever appends a delta has written a job before.
-    pub(crate) async fn mend_counters(&self) -> StoreResult<u64> {
-        let mut tx = self.work.begin().await.map_err(database)?;
-        sqlx::query!("LOCK TABLE jobs IN SHARE MODE").execute(&mut *tx).await.map_err(database)?;
-        // Keeps a second folder out, which would move deltas while they are compared: a folding statement takes
-        // its table locks before it touches a row.
-        sqlx::query!("LOCK TABLE job_counters IN SHARE ROW EXCLUSIVE MODE")
-            .execute(&mut *tx)
-            .await
-            .map_err(database)?;
-        while fold_chunk(&mut *tx).await.map_err(database)? > 0 {}
-        let mended = mend(&mut tx).await.map_err(database)?;
-        tx.commit().await.map_err(database)?;
-        Ok(mended)
-    }
-}
-
 async fn mend(connection: &mut PgConnection) -> Result<u64, sqlx::Error> {
     sqlx::query!(
         "INSERT INTO job_counters (tenant_id, domain, queue, job_type, status, jobs)
@@ -85,4 +55,36 @@ async fn mend(connection: &mut PgConnection) -> Result<u64, sqlx::Error> {
     .execute(connection)
     .await
     .map(|done| done.rows_affected())
+}
+
+#[async_trait]
+impl Counters for PostgresStore {
+    async fn fold_counters(&self) -> StoreResult<()> {
+        for _ in 0..CHUNKS {
+            if fold_chunk(&self.work).await.map_err(database)? < CHUNK {
+                break;
+            }
+        }
+        sqlx::query!("DELETE FROM job_rates WHERE slot < $1", slot(self.clock.now()) - SLOTS_KEPT)
+            .execute(&self.work)
+            .await
+            .map(drop)
+            .map_err(database)
+    }
+
+    /// Exact, because writers of jobs wait meanwhile: whoever appends a delta has written a job before.
+    async fn recount(&self) -> StoreResult<u64> {
+        let mut tx = self.work.begin().await.map_err(database)?;
+        sqlx::query!("LOCK TABLE jobs IN SHARE MODE").execute(&mut *tx).await.map_err(database)?;
+        // Keeps a second folder out, which would move deltas while they are compared: a folding statement takes
+        // its table locks before it touches a row.
+        sqlx::query!("LOCK TABLE job_counters IN SHARE ROW EXCLUSIVE MODE")
+            .execute(&mut *tx)
+            .await
+            .map_err(database)?;
+        while fold_chunk(&mut *tx).await.map_err(database)? > 0 {}
+        let mended = mend(&mut tx).await.map_err(database)?;
+        tx.commit().await.map_err(database)?;
+        Ok(mended)
+    }
 }

@@ -10,12 +10,14 @@ mod measured;
 mod plan;
 
 use crate::{PostgresStore, error, error::database};
+use async_trait::async_trait;
 use leasehold_queue::{
-    Scope, StoreError, StoreResult,
+    CreateJobs, Scope, StoreResult,
+    create::contended,
     gate::Turnstile,
     params::{CreateAnswer, Created, HowCreated, NewJob, Wake},
 };
-use leasehold_types::{JobStatus, Problem, ProblemCode};
+use leasehold_types::{JobStatus, Problem, Timestamp};
 use plan::{Decision, Known};
 use sqlx::PgConnection;
 use std::{collections::HashMap, time::Duration};
@@ -27,8 +29,9 @@ pub(crate) const ROUNDS: u32 = 20;
 /// Numbers of the jobs that were inserted, by id.
 type Inserted = HashMap<Uuid, i64>;
 
-impl PostgresStore {
-    pub(crate) async fn add_jobs(&self, scope: &Scope, jobs: Vec<NewJob>) -> StoreResult<Vec<CreateAnswer>> {
+#[async_trait]
+impl CreateJobs for PostgresStore {
+    async fn create_jobs(&self, scope: &Scope, jobs: Vec<NewJob>) -> StoreResult<Vec<CreateAnswer>> {
         if jobs.is_empty() {
             return Ok(Vec::new());
         }
@@ -49,9 +52,11 @@ impl PostgresStore {
         if !inserted.is_empty() {
             self.announce(&plan::chosen(&jobs, &decisions));
         }
-        Ok(self.answers(&jobs, &decisions, &inserted))
+        Ok(answers(&jobs, &decisions, &inserted, self.clock.now()))
     }
+}
 
+impl PostgresStore {
     /// Creates jobs inside a transaction that has more to do. None: another call took one of the keys, and the
     /// transaction is to be begun anew. What was made is announced after the commit, by [`Self::announce`].
     pub(crate) async fn add_within(
@@ -60,11 +65,7 @@ impl PostgresStore {
         scope: &Scope,
         jobs: &[NewJob],
     ) -> StoreResult<Option<Vec<CreateAnswer>>> {
-        if jobs.is_empty() {
-            return Ok(Some(Vec::new()));
-        }
-        let done = self.gated_within(connection, scope, jobs).await?;
-        Ok(done.map(|(decisions, inserted)| self.answers(jobs, &decisions, &inserted)))
+        within(connection, scope, jobs, self.clock.now(), self.outbox).await
     }
 
     pub(crate) fn announce(&self, made: &[&NewJob]) {
@@ -88,7 +89,7 @@ impl PostgresStore {
                 Err(e) => return Err(database(e)),
             }
         }
-        Err(contended())
+        Err(contended().into())
     }
 
     /// What becomes of jobs that meet no gate.
@@ -104,45 +105,60 @@ impl PostgresStore {
         tx.commit().await?;
         Ok(inserted)
     }
+}
 
-    fn answers(&self, jobs: &[NewJob], decisions: &[Decision], inserted: &Inserted) -> Vec<CreateAnswer> {
-        let mut answers: Vec<CreateAnswer> = Vec::with_capacity(jobs.len());
-        for (job, decision) in jobs.iter().zip(decisions) {
-            answers.push(match decision {
-                // The statement leaves out jobs of tenants that do not exist.
-                Decision::Insert => match inserted.get(&job.id.0) {
-                    Some(number) => Ok(Created {
-                        number: *number,
-                        id: job.id,
-                        status: JobStatus::Queued,
-                        queued_at: self.clock.now(),
-                        how: HowCreated::Inserted,
-                        domain: job.domain.clone(),
-                        definition_id: job.definition_id,
-                    }),
-                    None => Err(Problem::not_found("This tenant")),
-                },
-                Decision::Existing(created) => Ok(created.clone()),
-                Decision::SameAs(earlier, how) => {
-                    answers[*earlier].clone().map(|created| Created { how: *how, ..created })
-                }
-                Decision::Refused(problem) => Err(problem.clone()),
-            });
-        }
-        answers
+/// Creates jobs inside a transaction that has more to do. None: another call took one of the keys, and the transaction
+/// is to be begun anew. Telling workers of them is for whoever commits it.
+pub(crate) async fn within(
+    connection: &mut PgConnection,
+    scope: &Scope,
+    jobs: &[NewJob],
+    now: Timestamp,
+    outbox: bool,
+) -> StoreResult<Option<Vec<CreateAnswer>>> {
+    if jobs.is_empty() {
+        return Ok(Some(Vec::new()));
     }
+    let done = gated::within(connection, scope, jobs, now, outbox).await?;
+    Ok(done.map(|(decisions, inserted)| answers(jobs, &decisions, &inserted, now)))
+}
+
+fn answers(
+    jobs: &[NewJob],
+    decisions: &[Decision],
+    inserted: &Inserted,
+    now: Timestamp,
+) -> Vec<CreateAnswer> {
+    let mut answers: Vec<CreateAnswer> = Vec::with_capacity(jobs.len());
+    for (job, decision) in jobs.iter().zip(decisions) {
+        answers.push(match decision {
+            // The statement leaves out jobs of tenants that do not exist.
+            Decision::Insert => match inserted.get(&job.id.0) {
+                Some(number) => Ok(Created {
+                    number: *number,
+                    id: job.id,
+                    status: JobStatus::Queued,
+                    queued_at: now,
+                    how: HowCreated::Inserted,
+                    domain: job.domain.clone(),
+                    definition_id: job.definition_id,
+                }),
+                None => Err(Problem::not_found("This tenant")),
+            },
+            Decision::Existing(created) => Ok(created.clone()),
+            Decision::SameAs(earlier, how) => {
+                answers[*earlier].clone().map(|created| Created { how: *how, ..created })
+            }
+            Decision::Refused(problem) => Err(problem.clone()),
+        });
+    }
+    answers
 }
 
 /// Two calls with the same keys in another order undo each other; step out of the rhythm.
 pub(crate) async fn step_aside(round: u32) {
     let wait = rand::random_range(0..=u64::from(round) * 2);
     tokio::time::sleep(Duration::from_millis(wait)).await;
-}
-
-pub(crate) fn contended() -> StoreError {
-    let detail =
-        "Others are creating jobs with the same keys right now. Nothing was created; please try again.";
-    Problem::new(ProblemCode::Unavailable, detail).retry_after(1).into()
 }
 
 pub fn lost_a_race(error: &sqlx::Error) -> bool {

@@ -1,17 +1,21 @@
-//! Definitions: the policy of each kind of job.
+//! The rows of definitions: the policy of each kind of job.
 
 use crate::{
     PostgresStore,
-    audit::{self, Act},
-    convert::{as_json, parsed},
-    error::database,
+    convert::{as_json, moment, parsed},
+    error::{Error, Outcome, outcome},
+    tx::PostgresTx,
 };
+use async_trait::async_trait;
 use leasehold_queue::{
-    Scope, StoreError, StoreResult,
+    StoreResult,
     administration::DefinitionChange,
-    params::{NewDefinition, Wake},
+    ports::{
+        definitions::{DefinitionQueries, DefinitionRows},
+        tx::Tx,
+    },
 };
-use leasehold_types::{DefinitionId, Problem, view::Definition};
+use leasehold_types::{DefinitionId, view::Definition};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -33,8 +37,9 @@ struct DefinitionRecord {
 }
 
 impl TryFrom<DefinitionRecord> for Definition {
-    type Error = StoreError;
-    fn try_from(r: DefinitionRecord) -> StoreResult<Self> {
+    type Error = Error;
+
+    fn try_from(r: DefinitionRecord) -> Outcome<Self> {
         Ok(Self {
             id: DefinitionId(r.id),
             key: r.key,
@@ -54,18 +59,16 @@ impl TryFrom<DefinitionRecord> for Definition {
     }
 }
 
-fn act<'a>(scope: &Scope, action: &'a str, key: &'a str, reason: Option<&'a str>) -> Act<'a> {
-    Act { tenant: scope.tenant().map(|t| t.0), action, object_type: "definition", object_id: key, reason }
-}
-
-impl PostgresStore {
-    pub(crate) async fn add_definition(&self, new: NewDefinition) -> StoreResult<Definition> {
-        sqlx::query!(
+#[async_trait]
+impl DefinitionRows for PostgresTx {
+    async fn insert_definition(&mut self, new: &Definition) -> Outcome<bool> {
+        let now = moment(self.now());
+        let done = sqlx::query!(
             "INSERT INTO job_definitions (id, key, description, domain, job_type, queue, executor, arg_schema,
-                 timeout_seconds, max_attempts, retry, stages, limits, created_at, updated_at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $14)
-             ON CONFLICT (key) DO NOTHING",
-            Uuid::now_v7(),
+                 timeout_seconds, max_attempts, retry, stages, limits, is_active, created_at, updated_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $15)
+             ON CONFLICT DO NOTHING",
+            new.id.0,
             new.key,
             new.description,
             new.domain,
@@ -78,72 +81,42 @@ impl PostgresStore {
             as_json(&new.retry)?,
             as_json(&new.stages)?,
             as_json(&new.limits)?,
-            self.now()
+            new.is_active,
+            now
         )
-        .execute(&self.work)
-        .await
-        .map_err(database)?;
+        .execute(&mut *self.tx)
+        .await?;
+        Ok(done.rows_affected() > 0)
+    }
+
+    async fn has_definition(&mut self, id: DefinitionId) -> Outcome<bool> {
+        Ok(sqlx::query_scalar!(
+            r#"SELECT EXISTS (SELECT FROM job_definitions WHERE id = $1) AS "found!""#,
+            id.0
+        )
+        .fetch_one(&mut *self.tx)
+        .await?)
+    }
+
+    async fn definition_by_key(&mut self, key: &str) -> Outcome<Option<Definition>> {
         let row = sqlx::query_as!(
             DefinitionRecord,
             "SELECT id, key, description, domain, job_type, queue, executor, arg_schema, timeout_seconds,
                     max_attempts, retry, stages, limits, is_active
              FROM job_definitions WHERE key = $1",
-            new.key
+            key
         )
-        .fetch_optional(&self.work)
-        .await
-        .map_err(database)?;
-        row.ok_or_else(|| StoreError::from(Problem::not_found("This definition")))?.try_into()
+        .fetch_optional(&mut *self.tx)
+        .await?;
+        row.map(TryInto::try_into).transpose()
     }
 
-    pub(crate) async fn make_definition(
-        &self,
-        scope: &Scope,
-        new: NewDefinition,
-        active: bool,
-    ) -> StoreResult<Definition> {
-        let now = self.now();
-        let mut tx = self.work.begin().await.map_err(database)?;
-        let made = sqlx::query_as!(
-            DefinitionRecord,
-            "INSERT INTO job_definitions (id, key, description, domain, job_type, queue, executor, arg_schema,
-                 timeout_seconds, max_attempts, retry, stages, limits, is_active, created_at, updated_at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $15)
-             RETURNING id, key, description, domain, job_type, queue, executor, arg_schema, timeout_seconds,
-                       max_attempts, retry, stages, limits, is_active",
-            Uuid::now_v7(),
-            new.key,
-            new.description,
-            new.domain,
-            new.job_type,
-            new.queue,
-            new.executor,
-            new.arg_schema,
-            new.timeout_seconds,
-            new.max_attempts,
-            as_json(&new.retry)?,
-            as_json(&new.stages)?,
-            as_json(&new.limits)?,
-            active,
-            now
-        )
-        .fetch_one(&mut *tx)
-        .await
-        .map_err(database)?;
-        audit::record(&mut tx, scope, now, act(scope, "definition.create", &made.key, None)).await?;
-        tx.commit().await.map_err(database)?;
-        made.try_into()
-    }
-
-    pub(crate) async fn change_definition(
-        &self,
-        scope: &Scope,
+    async fn update_definition(
+        &mut self,
         id: DefinitionId,
-        change: DefinitionChange,
-    ) -> StoreResult<Definition> {
-        let now = self.now();
-        let names = change.names();
-        let mut tx = self.work.begin().await.map_err(database)?;
+        change: &DefinitionChange,
+    ) -> Outcome<Option<Definition>> {
+        let now = moment(self.now());
         let changed = sqlx::query_as!(
             DefinitionRecord,
             "UPDATE job_definitions
@@ -166,72 +139,42 @@ impl PostgresStore {
             change.queue,
             now
         )
-        .fetch_optional(&mut *tx)
+        .fetch_optional(&mut *self.tx)
+        .await?;
+        changed.map(TryInto::try_into).transpose()
+    }
+}
+
+#[async_trait]
+impl DefinitionQueries for PostgresStore {
+    async fn definitions(&self) -> StoreResult<Vec<Definition>> {
+        outcome(async {
+            let rows = sqlx::query_as!(
+                DefinitionRecord,
+                "SELECT id, key, description, domain, job_type, queue, executor, arg_schema, timeout_seconds,
+                        max_attempts, retry, stages, limits, is_active
+                 FROM job_definitions ORDER BY key"
+            )
+            .fetch_all(&self.work)
+            .await?;
+            rows.into_iter().map(TryInto::try_into).collect()
+        })
         .await
-        .map_err(database)?
-        .ok_or_else(|| Problem::not_found("This definition"))?;
-        let act = act(scope, "definition.update", &changed.key, Some(&names));
-        audit::record(&mut tx, scope, now, act).await?;
-        tx.commit().await.map_err(database)?;
-        // Jobs that waited for it may be ready.
-        self.directory.forget();
-        self.wakes.tell(&[Wake::Jobs]);
-        changed.try_into()
     }
 
-    pub(crate) async fn all_definitions(&self) -> StoreResult<Vec<Definition>> {
-        sqlx::query_as!(
-            DefinitionRecord,
-            "SELECT id, key, description, domain, job_type, queue, executor, arg_schema, timeout_seconds,
-                    max_attempts, retry, stages, limits, is_active
-             FROM job_definitions ORDER BY key"
-        )
-        .fetch_all(&self.work)
+    async fn definition(&self, id: DefinitionId) -> StoreResult<Option<Definition>> {
+        outcome(async {
+            let row = sqlx::query_as!(
+                DefinitionRecord,
+                "SELECT id, key, description, domain, job_type, queue, executor, arg_schema, timeout_seconds,
+                        max_attempts, retry, stages, limits, is_active
+                 FROM job_definitions WHERE id = $1",
+                id.0
+            )
+            .fetch_optional(&self.work)
+            .await?;
+            row.map(TryInto::try_into).transpose()
+        })
         .await
-        .map_err(database)?
-        .into_iter()
-        .map(TryInto::try_into)
-        .collect()
-    }
-
-    pub(crate) async fn find_definition(&self, id: DefinitionId) -> StoreResult<Option<Definition>> {
-        sqlx::query_as!(
-            DefinitionRecord,
-            "SELECT id, key, description, domain, job_type, queue, executor, arg_schema, timeout_seconds,
-                    max_attempts, retry, stages, limits, is_active
-             FROM job_definitions WHERE id = $1",
-            id.0
-        )
-        .fetch_optional(&self.work)
-        .await
-        .map_err(database)?
-        .map(TryInto::try_into)
-        .transpose()
-    }
-
-    pub(crate) async fn switch_definition(
-        &self,
-        scope: &Scope,
-        id: DefinitionId,
-        active: bool,
-    ) -> StoreResult<()> {
-        let now = self.now();
-        let mut tx = self.work.begin().await.map_err(database)?;
-        let key = sqlx::query_scalar!(
-            "UPDATE job_definitions SET is_active = $2, updated_at = $3 WHERE id = $1 RETURNING key",
-            id.0,
-            active,
-            now
-        )
-        .fetch_optional(&mut *tx)
-        .await
-        .map_err(database)?
-        .ok_or_else(|| Problem::not_found("This definition"))?;
-        let action = if active { "definition.activate" } else { "definition.deactivate" };
-        audit::record(&mut tx, scope, now, act(scope, action, &key, None)).await?;
-        tx.commit().await.map_err(database)?;
-        self.directory.forget();
-        self.wakes.tell(&[Wake::Jobs]);
-        Ok(())
     }
 }

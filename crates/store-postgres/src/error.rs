@@ -1,9 +1,39 @@
 //! What the database said, in the store's words. A violated constraint that a caller can cause has a name in the
 //! schema and a problem here; everything else is the database's own trouble.
 
-use leasehold_queue::StoreError;
+use leasehold_queue::{StoreError, StoreResult};
 use leasehold_types::{Problem, ProblemCode};
-use sqlx::Error;
+
+/// What a statement fails with inside this crate; becomes a [`StoreError`] at the door.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error(transparent)]
+    Sql(#[from] sqlx::Error),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+pub type Outcome<T> = Result<T, Error>;
+
+/// For methods of a port that answer with a [`StoreResult`]: inside, `?` takes whatever this crate fails with.
+pub(crate) async fn outcome<T>(work: impl Future<Output = Outcome<T>>) -> StoreResult<T> {
+    Ok(work.await?)
+}
+
+impl From<Problem> for Error {
+    fn from(problem: Problem) -> Self {
+        Self::Store(problem.into())
+    }
+}
+
+impl From<Error> for StoreError {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Sql(error) => database(error),
+            Error::Store(error) => error,
+        }
+    }
+}
 
 /// Names of constraints that callers of `create_jobs` race for.
 pub const DEDUPE: &str = "jobs_active_dedupe";
@@ -26,7 +56,7 @@ const TRANSIENT: [&str; 9] = [
 const UNKEEPABLE: [&str; 2] = ["22021", "22P05"];
 
 /// Maps any driver error. Use as `.map_err(database)`.
-pub fn database(error: Error) -> StoreError {
+pub fn database(error: sqlx::Error) -> StoreError {
     if let Some(problem) = violated(&error).and_then(problem_of) {
         return problem.into();
     }
@@ -38,9 +68,9 @@ pub fn database(error: Error) -> StoreError {
 }
 
 /// The driver's own words for it name the pool, of which nobody outside has heard.
-fn message(error: &Error) -> String {
+fn message(error: &sqlx::Error) -> String {
     match error {
-        Error::PoolTimedOut => {
+        sqlx::Error::PoolTimedOut => {
             "it does not answer, or all connections to it are busy (none was free in time)".to_owned()
         }
         other => other.to_string(),
@@ -48,23 +78,23 @@ fn message(error: &Error) -> String {
 }
 
 /// The name of the constraint that was violated.
-pub fn violated(error: &Error) -> Option<&str> {
+pub fn violated(error: &sqlx::Error) -> Option<&str> {
     error.as_database_error().and_then(|e| e.constraint())
 }
 
 /// The SQLSTATE.
-pub fn code(error: &Error) -> Option<String> {
+pub fn code(error: &sqlx::Error) -> Option<String> {
     error.as_database_error().and_then(|e| e.code()).map(|code| code.into_owned())
 }
 
-pub fn is_transient(error: &Error) -> bool {
+pub fn is_transient(error: &sqlx::Error) -> bool {
     match error {
-        Error::Io(_)
-        | Error::PoolTimedOut
-        | Error::PoolClosed
-        | Error::WorkerCrashed
-        | Error::Protocol(_) => true,
-        Error::Database(_) => {
+        sqlx::Error::Io(_)
+        | sqlx::Error::PoolTimedOut
+        | sqlx::Error::PoolClosed
+        | sqlx::Error::WorkerCrashed
+        | sqlx::Error::Protocol(_) => true,
+        sqlx::Error::Database(_) => {
             code(error).is_some_and(|code| TRANSIENT.contains(&code.as_str()) || code.starts_with("08"))
         }
         _ => false,
@@ -76,29 +106,10 @@ fn problem_of(constraint: &str) -> Option<Problem> {
         Some(Problem::new(ProblemCode::AlreadyExists, detail).with_field(field, detail))
     };
     match constraint {
-        "tenants_slug_key" => {
-            exists("slug", "A tenant with this address exists already. Nothing was changed.")
-        }
-        "users_email_key" => exists("email", "A user with this e-mail exists already. Nothing was changed."),
-        "api_keys_prefix_key" => {
-            exists("prefix", "A key with this prefix exists already. Nothing was changed.")
-        }
-        "job_definitions_key_key" => {
-            exists("key", "A definition with this key exists already. Nothing was changed.")
-        }
-        "job_definitions_type_key" => {
-            exists("job_type", "Another definition has this domain and job type. Nothing was changed.")
-        }
         "jobs_id_key" => exists("id", "A job with this id exists already. Nothing was changed."),
         DEDUPE => exists("dedupe_key", "An active job holds the same dedupe key. Nothing was changed."),
-        "jobs_tenant_id_fkey"
-        | "job_triggers_tenant_id_fkey"
-        | "memberships_tenant_id_fkey"
-        | "api_keys_tenant_id_fkey" => Some(Problem::not_found("This tenant")),
-        "memberships_user_id_fkey" | "sessions_user_id_fkey" => Some(Problem::not_found("This user")),
-        "jobs_definition_id_fkey" | "job_triggers_definition_id_fkey" => {
-            Some(Problem::not_found("This definition"))
-        }
+        "jobs_tenant_id_fkey" => Some(Problem::not_found("This tenant")),
+        "jobs_definition_id_fkey" => Some(Problem::not_found("This definition")),
         _ => None,
     }
 }

@@ -9,8 +9,9 @@ use crate::{
     error::database,
     settle::{Locked, Settlement, any_ready, settle},
 };
+use async_trait::async_trait;
 use leasehold_queue::{
-    StoreResult,
+    FinishAttempts, StoreResult,
     params::{Finish, FinishAnswer, Lease, Wake},
     transition::{Ending, Rules, judge},
 };
@@ -19,8 +20,9 @@ use sqlx::PgConnection;
 use std::collections::{HashMap, HashSet};
 use uuid::Uuid;
 
-impl PostgresStore {
-    pub(crate) async fn end(&self, rules: &Rules, items: Vec<Finish>) -> StoreResult<Vec<FinishAnswer>> {
+#[async_trait]
+impl FinishAttempts for PostgresStore {
+    async fn finish(&self, rules: &Rules, items: Vec<Finish>) -> StoreResult<Vec<FinishAnswer>> {
         // Of two items under one lease only the first can apply; the other is answered like any late one. Leases
         // are compared whole: a stale item on a job says nothing about one that shows the lease it is held under.
         let mut seen = HashSet::new();
@@ -40,7 +42,9 @@ impl PostgresStore {
         }
         self.finish_answers(&items, applied).await
     }
+}
 
+impl PostgresStore {
     async fn judge_and_settle(
         &self,
         rules: &Rules,
@@ -57,17 +61,18 @@ impl PostgresStore {
             let timeline = row.timeline()?;
             let facts = row.facts(&timeline);
             let verdict = judge(&facts, &item.ending, item.policy.as_ref(), rules, now, rand::random());
-            let failure = match &item.ending {
-                Ending::Failed(failure) => Some(failure),
-                _ => None,
+            let (message, stack) = match &item.ending {
+                Ending::Failed(failure) => (Some(failure.message.clone()), failure.stack.clone()),
+                Ending::Snoozed(snooze) => (Some(snooze.message.clone()), None),
+                _ => (None, None),
             };
             moved.push((item.lease.clone(), verdict.status));
             settlements.push(Settlement {
                 number: row.number,
                 verdict,
                 timeline,
-                message: failure.map(|f| f.message.clone()).filter(|m| !m.is_empty()),
-                stack: failure.and_then(|f| f.stack.clone()),
+                message: message.filter(|message| !message.is_empty()),
+                stack,
                 lost_worker: None,
                 facts: item.facts.clone(),
                 token: item.token.clone(),

@@ -2,7 +2,7 @@
 //! that went back to a pool would keep it for somebody else, and losing the connection is losing the lock.
 //! The table only records who leads, for people to see.
 
-use crate::{PostgresStore, convert::moment, error::database};
+use crate::{convert::moment, error::database};
 use leasehold_queue::{StoreError, StoreResult};
 use leasehold_types::Timestamp;
 use sqlx::{ConnectOptions, PgConnection, postgres::PgConnectOptions};
@@ -26,17 +26,20 @@ impl Leadership {
     pub fn new(target: PgConnectOptions) -> Self {
         Self { target, session: Mutex::new(None) }
     }
-}
 
-impl PostgresStore {
-    pub(crate) async fn lead(&self, name: &str, holder: &str, how_long: Duration) -> StoreResult<bool> {
-        let mut guard = self.leadership.session.lock().await;
-        let now = self.clock.now();
+    pub async fn try_lead(
+        &self,
+        name: &str,
+        holder: &str,
+        now: Timestamp,
+        how_long: Duration,
+    ) -> StoreResult<bool> {
+        let mut guard = self.session.lock().await;
         let attempt = async {
             let mut session = match guard.take() {
                 Some(session) => session,
                 None => Session {
-                    connection: self.leadership.target.connect().await.map_err(database)?,
+                    connection: self.target.connect().await.map_err(database)?,
                     held: HashMap::new(),
                 },
             };

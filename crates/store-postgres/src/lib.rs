@@ -7,7 +7,6 @@
 //! Two pools: `lease` serves only what keeps a running job alive (renewals, heartbeats, cancel requests), so
 //! that a busy dashboard cannot cost a worker its lease; `work` serves everything else.
 
-mod accounts;
 mod administration;
 mod admission;
 mod api_keys;
@@ -20,6 +19,7 @@ mod claim;
 mod convert;
 mod counters;
 mod create;
+mod database;
 mod definitions;
 mod error;
 mod figures;
@@ -30,14 +30,13 @@ mod kind_counts;
 mod lanes;
 mod leader;
 mod limited;
-mod limits;
 mod list;
 mod logs;
 mod members;
+mod operations;
 mod outbox;
 mod overview;
 mod password_links;
-mod people;
 #[cfg(test)]
 mod plans;
 mod read;
@@ -45,15 +44,15 @@ mod reclaim;
 mod remote;
 mod renew;
 mod rights;
-mod schema;
 mod sessions;
+mod settings;
 mod settle;
 mod signing;
-mod steer;
-mod steered;
-mod store;
+mod steering;
+mod tenants;
 mod throttle;
 mod triggers;
+mod tx;
 mod units;
 mod upkeep;
 mod users;
@@ -61,7 +60,7 @@ mod wake;
 mod workers;
 
 use convert::moment;
-use leasehold_queue::{Clock, StoreResult, clock::process_time};
+use leasehold_queue::{Clock, Store, StoreResult, clock::process_time};
 use leasehold_types::Timestamp;
 use sqlx::{
     ConnectOptions, Connection, Executor, PgPool,
@@ -107,13 +106,15 @@ pub struct PostgresStore {
     clock: Clock,
     longest_lease: Duration,
     outbox: bool,
-    wakes: wake::Wakes,
-    directory: lanes::Directory,
+    wakes: Arc<wake::Wakes>,
+    directory: Arc<lanes::Directory>,
     claims: tokio::sync::Mutex<()>,
     leadership: leader::Leadership,
     /// The newest event id known to be followed by no smaller one.
     horizon: AtomicI64,
 }
+
+impl Store for PostgresStore {}
 
 impl PostgresStore {
     /// Connects, and measures how far the database's clock is ahead. The schema is left as it is.
@@ -124,13 +125,13 @@ impl PostgresStore {
             pool(options.max_connections).connect_with(target.clone()).await.map_err(error::database)?;
         let lease = pool(options.lease_connections).connect_lazy_with(target.clone());
         let store = Self {
-            wakes: wake::Wakes::start(target.clone(), url.to_owned()),
+            wakes: Arc::new(wake::Wakes::start(target.clone(), url.to_owned())),
             work,
             lease,
             clock,
             longest_lease: options.longest_lease,
             outbox: options.outbox,
-            directory: lanes::Directory::default(),
+            directory: Arc::default(),
             claims: tokio::sync::Mutex::new(()),
             leadership: leader::Leadership::new(target),
             horizon: AtomicI64::new(0),

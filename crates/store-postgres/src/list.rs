@@ -7,7 +7,8 @@ use crate::{
     filter::{Search, Selection, words_of},
     read::locate,
 };
-use leasehold_queue::{Scope, StoreResult};
+use async_trait::async_trait;
+use leasehold_queue::{ListQueries, Scope, StoreResult};
 use leasehold_types::{
     JobFilter, JobRef, PageRequest, TenantId,
     view::{CappedCount, JobRow, JobsPage},
@@ -16,13 +17,9 @@ use sqlx::{Postgres, QueryBuilder};
 
 const COUNT_CAP: i64 = 10_000;
 
-impl PostgresStore {
-    pub(crate) async fn page(
-        &self,
-        scope: &Scope,
-        filter: &JobFilter,
-        page: PageRequest,
-    ) -> StoreResult<JobsPage> {
+#[async_trait]
+impl ListQueries for PostgresStore {
+    async fn list(&self, scope: &Scope, filter: &JobFilter, page: PageRequest) -> StoreResult<JobsPage> {
         let cursor = self.safe_cursor().await?;
         let search = self.search_of(scope, filter).await?;
         let selection = Selection::new(scope.tenant(), filter, &search);
@@ -33,7 +30,9 @@ impl PostgresStore {
         let next = rows.last().map(|r| r.number).filter(|_| more);
         Ok(JobsPage { rows, next, matching, now: self.clock.now(), cursor })
     }
+}
 
+impl PostgresStore {
     /// How many match.
     pub(crate) async fn matching(
         &self,

@@ -6,20 +6,17 @@ use crate::{
     error::database,
     read::locate,
 };
+use async_trait::async_trait;
 use leasehold_queue::{
-    Scope, StoreResult,
+    JobLogs, Scope, StoreResult,
     params::{Lease, NewLogLine, Wake},
 };
 use leasehold_types::{JobRef, view::LogLine};
 
-impl PostgresStore {
+#[async_trait]
+impl JobLogs for PostgresStore {
     /// The row lock comes first, so that no line slips in after the lease has gone to somebody else.
-    pub(crate) async fn add_lines(
-        &self,
-        lease: &Lease,
-        attempt: i32,
-        lines: Vec<NewLogLine>,
-    ) -> StoreResult<bool> {
+    async fn append_logs(&self, lease: &Lease, attempt: i32, lines: Vec<NewLogLine>) -> StoreResult<bool> {
         let seqs: Vec<i64> = lines.iter().map(|l| l.seq).collect();
         let streams: Vec<String> = lines.iter().map(|l| l.stream.as_str().to_owned()).collect();
         let texts: Vec<String> = lines.iter().map(|l| text(&l.text).into_owned()).collect();
@@ -65,7 +62,7 @@ impl PostgresStore {
         Ok(held)
     }
 
-    pub(crate) async fn lines_after(
+    async fn logs(
         &self,
         scope: &Scope,
         job: JobRef,

@@ -17,8 +17,9 @@ use crate::{
     convert::{stamp, word},
     error::database,
 };
+use async_trait::async_trait;
 use leasehold_queue::{
-    Scope, StoreResult,
+    Outbox, Scope, StoreResult,
     params::{OutboxCursor, OutboxEvent, OutboxGap},
 };
 use leasehold_types::{LiveEvent, TenantId, Timestamp};
@@ -95,12 +96,32 @@ struct End {
     xmin: i64,
 }
 
-impl PostgresStore {
-    pub(crate) async fn follow(
-        &self,
-        cursor: &mut OutboxCursor,
-        limit: u32,
-    ) -> StoreResult<Vec<OutboxEvent>> {
+#[async_trait]
+impl Outbox for PostgresStore {
+    /// Waits a moment for the transactions that are open now. If one of them takes long, the reader starts
+    /// further back, before the first missing id, and finds its way from there.
+    async fn outbox_tail(&self) -> StoreResult<i64> {
+        let newest = self.end_of_outbox().await?.newest;
+        let mark = self.draw_xid().await?;
+        for _ in 0..TAIL_LOOKS {
+            if self.end_of_outbox().await?.xmin >= mark {
+                self.horizon.fetch_max(newest, Ordering::AcqRel);
+                return Ok(newest);
+            }
+            tokio::time::sleep(TAIL_PAUSE).await;
+        }
+        sqlx::query_scalar!(
+            r#"SELECT COALESCE(
+                 (SELECT min(id) FROM (SELECT id, lead(id) OVER (ORDER BY id) AS next FROM job_events) ids
+                  WHERE next <> id + 1),
+                 (SELECT max(id) FROM job_events), 0) AS "id!""#
+        )
+        .fetch_one(&self.work)
+        .await
+        .map_err(database)
+    }
+
+    async fn read_outbox(&self, cursor: &mut OutboxCursor, limit: u32) -> StoreResult<Vec<OutboxEvent>> {
         let rows = self.event_records(None, cursor.after, i64::MAX, limit).await?;
         let mut events = Vec::with_capacity(rows.len());
         for row in rows {
@@ -116,7 +137,7 @@ impl PostgresStore {
         Ok(events)
     }
 
-    pub(crate) async fn replay(
+    async fn events(
         &self,
         scope: &Scope,
         after: i64,
@@ -127,6 +148,15 @@ impl PostgresStore {
         rows.into_iter().map(EventRecord::into_event).collect()
     }
 
+    async fn oldest_event(&self) -> StoreResult<i64> {
+        sqlx::query_scalar!(r#"SELECT COALESCE(min(id), 0) AS "id!" FROM job_events"#)
+            .fetch_one(&self.work)
+            .await
+            .map_err(database)
+    }
+}
+
+impl PostgresStore {
     async fn event_records(
         &self,
         tenant: Option<TenantId>,
@@ -164,33 +194,10 @@ impl PostgresStore {
         .map_err(database)
     }
 
-    /// Waits a moment for the transactions that are open now. If one of them takes long, the reader starts
-    /// further back, before the first missing id, and finds its way from there.
-    pub(crate) async fn tail(&self) -> StoreResult<i64> {
-        let newest = self.end_of_outbox().await?.newest;
-        let mark = self.draw_xid().await?;
-        for _ in 0..TAIL_LOOKS {
-            if self.end_of_outbox().await?.xmin >= mark {
-                self.horizon.fetch_max(newest, Ordering::AcqRel);
-                return Ok(newest);
-            }
-            tokio::time::sleep(TAIL_PAUSE).await;
-        }
-        sqlx::query_scalar!(
-            r#"SELECT COALESCE(
-                 (SELECT min(id) FROM (SELECT id, lead(id) OVER (ORDER BY id) AS next FROM job_events) ids
-                  WHERE next <> id + 1),
-                 (SELECT max(id) FROM job_events), 0) AS "id!""#
-        )
-        .fetch_one(&self.work)
-        .await
-        .map_err(database)
-    }
-
     /// For views: an id below which everything is visible to statements that start after this call.
     pub(crate) async fn safe_cursor(&self) -> StoreResult<i64> {
         match self.horizon.load(Ordering::Acquire) {
-            0 => self.tail().await,
+            0 => self.outbox_tail().await,
             known => Ok(known),
         }
     }
@@ -214,12 +221,5 @@ impl PostgresStore {
                 Ok(false)
             }
         }
-    }
-
-    pub(crate) async fn oldest(&self) -> StoreResult<i64> {
-        sqlx::query_scalar!(r#"SELECT COALESCE(min(id), 0) AS "id!" FROM job_events"#)
-            .fetch_one(&self.work)
-            .await
-            .map_err(database)
     }
 }

@@ -6,7 +6,10 @@ use crate::{
     convert::{JobRecord, moment, slot, stamp, word},
     error::database,
 };
-use leasehold_queue::{Scope, StoreResult, silence::SILENT_AFTER};
+use async_trait::async_trait;
+use leasehold_queue::{
+    OverviewQueries, Scope, StoreResult, ports::steering::SteeringQueries, silence::SILENT_AFTER,
+};
 use leasehold_types::{
     JobStatus, Problem, TenantId, Timestamp,
     view::{JobRow, Overview, QueueCard},
@@ -24,8 +27,9 @@ const RUNNING_SHOWN: i64 = 10;
 
 type Cards = BTreeMap<(String, String), QueueCard>;
 
-impl PostgresStore {
-    pub(crate) async fn tenant_overview(&self, scope: &Scope, tenant: TenantId) -> StoreResult<Overview> {
+#[async_trait]
+impl OverviewQueries for PostgresStore {
+    async fn overview(&self, scope: &Scope, tenant: TenantId) -> StoreResult<Overview> {
         if !scope.reaches(tenant) {
             return Err(Problem::not_found("This tenant").into());
         }
@@ -35,7 +39,7 @@ impl PostgresStore {
         self.split_waiting(tenant, now, &mut cards).await?;
         self.add_rates(tenant, now, &mut cards).await?;
         let workers_live = self.mark_served(now, &mut cards).await?;
-        for control in self.controls().await? {
+        for control in self.queue_controls().await? {
             if let Some(card) = cards.get_mut(&(control.domain, control.queue)) {
                 (card.paused, card.draining) = (control.paused, control.draining);
             }
@@ -55,7 +59,9 @@ impl PostgresStore {
             cursor,
         })
     }
+}
 
+impl PostgresStore {
     async fn counted_cards(&self, tenant: TenantId) -> StoreResult<Cards> {
         let rows = sqlx::query!(
             r#"SELECT domain AS "domain!", queue AS "queue!", status AS "status!", sum(jobs)::bigint AS "jobs!"

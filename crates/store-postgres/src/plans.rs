@@ -11,27 +11,22 @@ use crate::{
     filter::{Search, Selection},
     list::push_rows,
 };
-use leasehold_queue::{
-    Clock, Store,
-    conformance::{Bench, NOW},
-    transition::Ending,
-};
+use leasehold_conformance::{Bench, NOW};
+use leasehold_queue::prelude::*;
+use leasehold_queue::{Clock, transition::Ending};
 use leasehold_types::{
     JobFilter, JobStatus, TenantId,
     browse::{Browse, SortBy, SortOrder, Sorting},
 };
 use serde_json::Value;
-use sqlx::{
-    AssertSqlSafe, ConnectOptions, Connection, Executor, PgConnection, QueryBuilder,
-    postgres::PgConnectOptions,
-};
+use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, QueryBuilder};
 use std::path::Path;
 use uuid::Uuid;
 
 const LARGE: [&str; 6] = ["jobs", "job_events", "job_logs", "job_attempts", "audit_log", "job_attachments"];
 
 /// Part of a statement, and why it may read a whole table.
-const SWEEPS: [(&str, &str); 8] = [
+const SWEEPS: [(&str, &str); 7] = [
     (
         "lead(id) OVER (ORDER BY id)",
         "where the outbox begins to have gaps, at the start of a process and only then",
@@ -41,10 +36,6 @@ const SWEEPS: [(&str, &str); 8] = [
     ("FROM jobs WHERE status = 'queued' AND created_at <", "the TTL sweep walks what waits"),
     ("UPDATE jobs SET lease_id = NULL", "the integrity sweep mends every row, on request"),
     ("count(*) FILTER (WHERE status <> 'processing')", "the integrity sweep examines every row, on request"),
-    (
-        "SELECT j.number, j.tenant_id, j.dedupe_key FROM jobs j",
-        "a bulk operation compares with the active dedupe keys",
-    ),
     (
         "FROM audit_log WHERE ($1::uuid IS NULL OR tenant_id",
         "the audit log is read from its newest row, a page at a time",
@@ -56,16 +47,10 @@ const FEW: [&str; 2] = ["jobs_processing", "audit_log_unchained"];
 
 /// A database with some thousand jobs of two tenants, some of them ended.
 async fn filled() -> PgConnection {
-    let server = std::env::var("POSTGRES_TEST_DSN")
-        .expect("POSTGRES_TEST_DSN names no Postgres: run through `cargo xtask pg -- …`");
-    let name = format!("plans_{}", Uuid::new_v4().simple());
-    let mut admin = PgConnection::connect(&server).await.unwrap();
-    admin.execute(AssertSqlSafe(format!("CREATE DATABASE {name}"))).await.unwrap();
-    let options: PgConnectOptions = server.parse().unwrap();
-    let url = options.database(&name).to_url_lossy();
+    let url = scratch_postgres::fresh_database();
     let options = Options { max_connections: 4, lease_connections: 2, ..Options::default() };
     let clock = Clock::frozen(NOW);
-    let store = PostgresStore::connect(url.as_str(), clock.clone(), options).await.unwrap();
+    let store = PostgresStore::connect(&url, clock.clone(), options).await.unwrap();
     store.migrate().await.unwrap();
     let bench = Bench::new(store, clock).await;
     for tenant in [bench.a, bench.b] {
@@ -74,7 +59,7 @@ async fn filled() -> PgConnection {
     for job in bench.claim(300).await {
         bench.finish(&job.lease, Ending::Completed).await;
     }
-    let mut connection = PgConnection::connect(url.as_str()).await.unwrap();
+    let mut connection = PgConnection::connect(&url).await.unwrap();
     let audited = "INSERT INTO audit_log (actor, action, object_type, object_id, created_at) \
                    SELECT 'ann', 'job.cancel', 'job', n::text, now() FROM generate_series(1, 3000) n";
     connection.execute(audited).await.unwrap();

@@ -5,7 +5,8 @@ use crate::{
     convert::{JobRecord, parsed, stamp, stamp_if, word},
     error::database,
 };
-use leasehold_queue::{Scope, StoreResult};
+use async_trait::async_trait;
+use leasehold_queue::{JobQueries, Scope, StoreResult};
 use leasehold_types::{
     AttemptOutcome, JobRef, TenantId,
     view::{AttemptView, JobDetail, JobLink, LogLine, StageMark, TrailEntry},
@@ -82,71 +83,6 @@ struct DetailRecord {
     quarantined_at: Option<OffsetDateTime>,
     failure_timeline: Value,
     stage_log: Option<Value>,
-}
-
-impl PostgresStore {
-    pub(crate) async fn detail(
-        &self,
-        scope: &Scope,
-        job: JobRef,
-        log_lines: u32,
-    ) -> StoreResult<Option<JobDetail>> {
-        // Before the snapshot: whatever lies below is surely in it.
-        let cursor = self.safe_cursor().await?;
-        let Some(number) = locate(&self.work, scope, job).await? else { return Ok(None) };
-        let mut tx = self
-            .work
-            .begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-            .await
-            .map_err(database)?;
-        let Some(record) = row(&mut tx, number).await? else { return Ok(None) };
-        let d = detail_record(&mut tx, number).await?;
-        let (parent, children) = links(&mut tx, number, d.parent_job_id, d.tenant_id).await?;
-        let mut attempts = attempts(&mut tx, &record, d.running_pid, log_lines).await?;
-        let stages: Vec<StageMark> =
-            d.stage_log.map_or_else(|| Ok(Vec::new()), |log| parsed("jobs", "stage_log", log))?;
-        for attempt in &mut attempts {
-            attempt.stages = stages.iter().filter(|mark| mark.attempt == attempt.attempt).cloned().collect();
-        }
-        let trail = trail(&mut tx, number).await?;
-        tx.commit().await.map_err(database)?;
-        Ok(Some(JobDetail {
-            row: record.try_into()?,
-            tenant_id: TenantId(d.tenant_id),
-            definition_key: d.definition_key,
-            owner_user_id: d.owner_user_id,
-            project_id: d.project_id,
-            stages: d.stages.map_or_else(|| Ok(Vec::new()), |s| parsed("job_definitions", "stages", s))?,
-            payload: d.payload,
-            result: d.result,
-            requested_by: d.requested_by,
-            source_ref: d.source_ref,
-            trace_id: d.trace_id,
-            request_id: d.request_id,
-            correlation_id: d.correlation_id,
-            dedupe_key: d.dedupe_key,
-            concurrency_key: d.concurrency_key,
-            parent,
-            children,
-            metadata: d.metadata,
-            queued_at: stamp(d.queued_at),
-            updated_at: stamp(d.updated_at),
-            cancelled_at: stamp_if(d.cancelled_at),
-            leased_until: stamp_if(d.leased_until),
-            silent: None,
-            error_class: d.error_class,
-            error_message: d.error_message,
-            error_stack: d.error_stack,
-            cancellation_reason: d.cancellation_reason,
-            cancelled_by: d.cancelled_by,
-            quarantined_at: stamp_if(d.quarantined_at),
-            failure_timeline: parsed("jobs", "failure_timeline", d.failure_timeline)?,
-            attempts,
-            trail,
-            now: self.clock.now(),
-            cursor,
-        }))
-    }
 }
 
 async fn row(connection: &mut PgConnection, number: i64) -> StoreResult<Option<JobRecord>> {
@@ -301,12 +237,26 @@ async fn newest_lines(
     Ok(lines)
 }
 
-/// The newest entries, oldest first.
+/// The newest entries, oldest first: of the audit log, and of events that name who caused them, because a bulk
+/// operation leaves one entry for all of its jobs.
 async fn trail(connection: &mut PgConnection, number: i64) -> StoreResult<Vec<TrailEntry>> {
     sqlx::query!(
-        "SELECT created_at, actor, action, reason FROM audit_log
-         WHERE object_type = 'job' AND object_id = $1 ORDER BY id DESC LIMIT $2",
+        r#"SELECT created_at AS "created_at!", actor AS "actor!", action AS "action!", reason
+           FROM (
+             (SELECT created_at, actor, action, reason FROM audit_log
+              WHERE object_type = 'job' AND object_id = $1 ORDER BY id DESC LIMIT $3)
+             UNION ALL
+             (SELECT created_at, attrs ->> 'actor',
+                     CASE kind WHEN 'job.requeued' THEN 'job.requeue' WHEN 'job.rescheduled' THEN 'job.reschedule'
+                               ELSE 'job.cancel' END,
+                     attrs ->> 'message'
+              FROM job_events
+              WHERE job_number = $2 AND attrs ->> 'actor' IS NOT NULL
+                AND kind IN ('job.cancelled', 'job.cancel_requested', 'job.requeued', 'job.rescheduled')
+              ORDER BY id DESC LIMIT $3)) entries
+           ORDER BY created_at DESC LIMIT $3"#,
         number.to_string(),
+        number,
         TRAIL_SHOWN
     )
     .fetch_all(connection)
@@ -323,4 +273,65 @@ async fn trail(connection: &mut PgConnection, number: i64) -> StoreResult<Vec<Tr
             .collect()
     })
     .map_err(database)
+}
+
+#[async_trait]
+impl JobQueries for PostgresStore {
+    async fn job(&self, scope: &Scope, job: JobRef, log_lines: u32) -> StoreResult<Option<JobDetail>> {
+        // Before the snapshot: whatever lies below is surely in it.
+        let cursor = self.safe_cursor().await?;
+        let Some(number) = locate(&self.work, scope, job).await? else { return Ok(None) };
+        let mut tx = self
+            .work
+            .begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            .await
+            .map_err(database)?;
+        let Some(record) = row(&mut tx, number).await? else { return Ok(None) };
+        let d = detail_record(&mut tx, number).await?;
+        let (parent, children) = links(&mut tx, number, d.parent_job_id, d.tenant_id).await?;
+        let mut attempts = attempts(&mut tx, &record, d.running_pid, log_lines).await?;
+        let stages: Vec<StageMark> =
+            d.stage_log.map_or_else(|| Ok(Vec::new()), |log| parsed("jobs", "stage_log", log))?;
+        for attempt in &mut attempts {
+            attempt.stages = stages.iter().filter(|mark| mark.attempt == attempt.attempt).cloned().collect();
+        }
+        let trail = trail(&mut tx, number).await?;
+        tx.commit().await.map_err(database)?;
+        Ok(Some(JobDetail {
+            row: record.try_into()?,
+            tenant_id: TenantId(d.tenant_id),
+            definition_key: d.definition_key,
+            owner_user_id: d.owner_user_id,
+            project_id: d.project_id,
+            stages: d.stages.map_or_else(|| Ok(Vec::new()), |s| parsed("job_definitions", "stages", s))?,
+            payload: d.payload,
+            result: d.result,
+            requested_by: d.requested_by,
+            source_ref: d.source_ref,
+            trace_id: d.trace_id,
+            request_id: d.request_id,
+            correlation_id: d.correlation_id,
+            dedupe_key: d.dedupe_key,
+            concurrency_key: d.concurrency_key,
+            parent,
+            children,
+            metadata: d.metadata,
+            queued_at: stamp(d.queued_at),
+            updated_at: stamp(d.updated_at),
+            cancelled_at: stamp_if(d.cancelled_at),
+            leased_until: stamp_if(d.leased_until),
+            silent: None,
+            error_class: d.error_class,
+            error_message: d.error_message,
+            error_stack: d.error_stack,
+            cancellation_reason: d.cancellation_reason,
+            cancelled_by: d.cancelled_by,
+            quarantined_at: stamp_if(d.quarantined_at),
+            failure_timeline: parsed("jobs", "failure_timeline", d.failure_timeline)?,
+            attempts,
+            trail,
+            now: self.clock.now(),
+            cursor,
+        }))
+    }
 }

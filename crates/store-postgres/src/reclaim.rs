@@ -7,19 +7,18 @@ use crate::{
     error::database,
     settle::{Locked, Settlement, any_ready, settle},
 };
+use async_trait::async_trait;
 use leasehold_queue::{
-    Scope, StoreResult,
+    ReclaimLeases, Scope, StoreResult,
     params::{AttemptFacts, Reclaimed, Wake},
-    transition::{Ending, Rules, judge},
+    transition::{Ending, LOST, Rules, judge},
     upkeep::Place,
 };
 use leasehold_types::{Timestamp, WorkerId};
 
-const LOST: &str = "The worker was not heard of until its lease ran out.";
-
-impl PostgresStore {
-    /// Of one place and of the tenants the scope reaches.
-    pub(crate) async fn take_back(
+#[async_trait]
+impl ReclaimLeases for PostgresStore {
+    async fn reclaim_in(
         &self,
         scope: &Scope,
         place: &Place,

@@ -13,7 +13,7 @@ use leasehold_queue::{
     remote::HeldJob,
     silence::{FORGOTTEN_AFTER, Hold, SILENT_AFTER},
 };
-use leasehold_types::{DefinitionId, JobRef, KeyId, LeaseId, WorkerId, view::ApiKey};
+use leasehold_types::{DefinitionId, JobRef, LeaseId, WorkerId};
 use serde_json::json;
 
 #[async_trait]
@@ -98,18 +98,6 @@ impl Remote for PostgresStore {
             .await
             .map(|done| done.rows_affected())
             .map_err(database)
-    }
-
-    async fn api_keys(&self, scope: &Scope) -> StoreResult<Vec<ApiKey>> {
-        self.reached_keys(scope).await
-    }
-
-    async fn revoke_key(&self, scope: &Scope, prefix: &str) -> StoreResult<ApiKey> {
-        self.close_key(scope, prefix).await
-    }
-
-    async fn key_used(&self, key: KeyId) -> StoreResult<()> {
-        self.note_use(key).await
     }
 }
 

@@ -5,8 +5,9 @@ use crate::{
     convert::{self, moment, text_if},
     error::database,
 };
+use async_trait::async_trait;
 use leasehold_queue::{
-    StoreResult,
+    RenewLeases, StoreResult,
     params::{Measured, RenewAnswer, Renewal, Wake},
     progress::STAGES_KEPT,
 };
@@ -20,8 +21,9 @@ struct Held {
     changed: bool,
 }
 
-impl PostgresStore {
-    pub(crate) async fn keep(&self, renewals: Vec<Renewal>) -> StoreResult<Vec<RenewAnswer>> {
+#[async_trait]
+impl RenewLeases for PostgresStore {
+    async fn renew(&self, renewals: Vec<Renewal>) -> StoreResult<Vec<RenewAnswer>> {
         let mut answers = vec![RenewAnswer::Lost; renewals.len()];
         let mut waiting: Vec<(usize, &Renewal)> = renewals.iter().enumerate().collect();
         let mut told = false;
@@ -42,7 +44,10 @@ impl PostgresStore {
         }
         Ok(answers)
     }
+}
 
+impl PostgresStore {
+    #[expect(clippy::too_many_lines, reason = "one statement and its binds")]
     async fn keep_distinct(&self, renewals: &[(usize, &Renewal)]) -> StoreResult<Vec<Held>> {
         let now = self.clock.now();
         let each = || renewals.iter().map(|(_, r)| *r);

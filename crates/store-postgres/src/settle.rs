@@ -73,7 +73,7 @@ pub struct Settlement {
 impl Settlement {
     fn attrs(&self) -> Option<Value> {
         let class = self.verdict.error_class.map(|class| class.to_string());
-        let retry_at = self.verdict.available_at.map(|at| at.to_string());
+        let retry_at = self.verdict.retry_at().map(|at| at.to_string());
         let fields = [
             ("error_code", &self.verdict.error_code),
             ("error_class", &class),
@@ -151,6 +151,7 @@ pub fn any_ready(settlements: &[Settlement], now: Timestamp) -> bool {
 }
 
 /// Writes the settlements of rows the caller has locked.
+#[expect(clippy::too_many_lines, reason = "one statement and its binds")]
 pub async fn settle(
     connection: &mut PgConnection,
     settlements: Vec<Settlement>,

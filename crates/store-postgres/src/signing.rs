@@ -1,97 +1,60 @@
-//! The keys that sign links.
+//! The rows of the keys that sign links.
 
 use crate::{
     PostgresStore,
-    audit::{self, Act},
-    convert::stamp,
-    error::database,
+    convert::{moment, stamp},
+    error::{Outcome, outcome},
+    tx::PostgresTx,
 };
 use async_trait::async_trait;
 use leasehold_queue::{
-    Scope, StoreResult,
-    signing::{SigningKey, SigningKeys},
+    StoreResult,
+    ports::signing::{SigningKeyQueries, SigningKeyRows},
+    signing::SigningKey,
 };
 use sqlx::PgConnection;
-use time::OffsetDateTime;
 
 #[async_trait]
-impl SigningKeys for PostgresStore {
-    async fn signing_keys(&self) -> StoreResult<Vec<SigningKey>> {
-        let mut connection = self.work.acquire().await.map_err(database)?;
-        newest_first(&mut connection).await
+impl SigningKeyRows for PostgresTx {
+    /// The table is locked: two processes that begin at the same moment must not both make the first key.
+    async fn lock_signing_keys(&mut self) -> Outcome<Vec<SigningKey>> {
+        sqlx::query!("LOCK TABLE signing_keys IN SHARE ROW EXCLUSIVE MODE").execute(&mut *self.tx).await?;
+        newest_first(&mut self.tx).await
     }
 
-    async fn ensure_signing_key(&self, secret: &str) -> StoreResult<Vec<SigningKey>> {
-        let known = self.signing_keys().await?;
-        if !known.is_empty() {
-            return Ok(known);
-        }
-        let mut tx = self.work.begin().await.map_err(database)?;
-        alone(&mut tx).await?;
-        if newest_first(&mut tx).await?.is_empty() {
-            insert(&mut tx, secret, self.now()).await?;
-        }
-        let keys = newest_first(&mut tx).await?;
-        tx.commit().await.map_err(database)?;
-        Ok(keys)
+    async fn insert_signing_key(&mut self, key: &SigningKey) -> Outcome<()> {
+        sqlx::query!(
+            "INSERT INTO signing_keys (secret, created_at) VALUES ($1, $2)",
+            key.secret,
+            moment(key.created_at)
+        )
+        .execute(&mut *self.tx)
+        .await?;
+        Ok(())
     }
 
-    async fn rotate_signing_key(
-        &self,
-        scope: &Scope,
-        secret: &str,
-        keep_previous: bool,
-    ) -> StoreResult<Vec<SigningKey>> {
-        let now = self.now();
-        let mut tx = self.work.begin().await.map_err(database)?;
-        alone(&mut tx).await?;
-        insert(&mut tx, secret, now).await?;
-        let kept: i64 = if keep_previous { 2 } else { 1 };
+    async fn keep_signing_keys(&mut self, newest: u32) -> Outcome<()> {
         sqlx::query!(
             "DELETE FROM signing_keys WHERE id NOT IN (SELECT id FROM signing_keys ORDER BY id DESC LIMIT $1)",
-            kept
+            i64::from(newest)
         )
-        .execute(&mut *tx)
-        .await
-        .map_err(database)?;
-        let act = Act {
-            tenant: scope.tenant().map(|tenant| tenant.0),
-            action: "signing_key.rotate",
-            object_type: "installation",
-            object_id: "signing",
-            reason: None,
-        };
-        audit::record(&mut tx, scope, now, act).await?;
-        let keys = newest_first(&mut tx).await?;
-        tx.commit().await.map_err(database)?;
-        Ok(keys)
+        .execute(&mut *self.tx)
+        .await?;
+        Ok(())
     }
 }
 
-/// Two processes that begin at the same moment must not both make the first key.
-async fn alone(connection: &mut PgConnection) -> StoreResult<()> {
-    sqlx::query!("LOCK TABLE signing_keys IN SHARE ROW EXCLUSIVE MODE")
-        .execute(connection)
-        .await
-        .map_err(database)?;
-    Ok(())
+#[async_trait]
+impl SigningKeyQueries for PostgresStore {
+    async fn signing_keys(&self) -> StoreResult<Vec<SigningKey>> {
+        outcome(async { newest_first(&mut *self.work.acquire().await?).await }).await
+    }
 }
 
-async fn insert(connection: &mut PgConnection, secret: &str, at: OffsetDateTime) -> StoreResult<()> {
-    sqlx::query!("INSERT INTO signing_keys (secret, created_at) VALUES ($1, $2)", secret, at)
-        .execute(connection)
-        .await
-        .map_err(database)?;
-    Ok(())
-}
-
-async fn newest_first(connection: &mut PgConnection) -> StoreResult<Vec<SigningKey>> {
+async fn newest_first(connection: &mut PgConnection) -> Outcome<Vec<SigningKey>> {
     let rows = sqlx::query!("SELECT secret, created_at FROM signing_keys ORDER BY id DESC")
         .fetch_all(connection)
-        .await
-        .map_err(database)?;
-    Ok(rows
-        .into_iter()
-        .map(|row| SigningKey { secret: row.secret, created_at: stamp(row.created_at) })
-        .collect())
+        .await?;
+    let keys = rows.into_iter().map(|r| SigningKey { created_at: stamp(r.created_at), secret: r.secret });
+    Ok(keys.collect())
 }

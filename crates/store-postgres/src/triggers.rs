@@ -10,29 +10,12 @@ use crate::PostgresStore;
 use async_trait::async_trait;
 use leasehold_queue::{
     Scope, StoreResult, Triggers,
-    triggers::{DueTrigger, Firing, NewAppEvent, NewTrigger, Received, TriggerEdit},
+    triggers::{DueTrigger, Firing, NewAppEvent, Received},
 };
 use leasehold_types::{FiringView, TenantId, Timestamp, Trigger, TriggerId};
 
 #[async_trait]
 impl Triggers for PostgresStore {
-    async fn create_trigger(&self, scope: &Scope, new: NewTrigger) -> StoreResult<Trigger> {
-        self.add_trigger(scope, new).await
-    }
-
-    async fn update_trigger(
-        &self,
-        scope: &Scope,
-        id: TriggerId,
-        edit: TriggerEdit,
-    ) -> StoreResult<Option<Trigger>> {
-        self.change_trigger(scope, id, edit).await
-    }
-
-    async fn delete_trigger(&self, scope: &Scope, id: TriggerId) -> StoreResult<()> {
-        self.remove_trigger(scope, id).await
-    }
-
     async fn trigger(&self, scope: &Scope, id: TriggerId) -> StoreResult<Option<Trigger>> {
         self.find_trigger(scope, id).await
     }

@@ -15,12 +15,9 @@ use async_trait::async_trait;
 use leasehold_queue::{
     Scope, StoreResult, Units,
     params::Lease,
-    units::{ClaimedUnits, ProviderSpec, UnitAnswer, UnitClaim, UnitError, UnitFinish, WorkUnit},
+    units::{ClaimedUnits, UnitAnswer, UnitClaim, UnitError, UnitFinish, WorkUnit},
 };
-use leasehold_types::{
-    JobRef, Timestamp,
-    unit::{ProviderView, UnitsView},
-};
+use leasehold_types::{JobRef, Timestamp, unit::UnitsView};
 use serde_json::Value;
 use sqlx::PgConnection;
 use std::time::Duration;
@@ -31,15 +28,6 @@ const TABLE: &str = "work_units";
 
 #[async_trait]
 impl Units for PostgresStore {
-    async fn ensure_provider(&self, spec: ProviderSpec) -> StoreResult<()> {
-        providers::ensure(self, spec).await
-    }
-    async fn providers(&self) -> StoreResult<Vec<ProviderView>> {
-        providers::all(self).await
-    }
-    async fn set_provider_active(&self, scope: &Scope, name: &str, active: bool) -> StoreResult<()> {
-        providers::set_active(self, scope, name, active).await
-    }
     async fn add_units(&self, lease: &Lease, units: Vec<WorkUnit>, state: Value) -> StoreResult<UnitAnswer> {
         insert::add(self, lease, units, state).await
     }

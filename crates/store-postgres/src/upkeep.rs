@@ -1,14 +1,8 @@
-//! Putting a queue in order: bulk operations, sweeps, and why a job is not running.
+//! Putting a queue in order: sweeps, and why a job is not running.
 
-mod apply;
-mod archive;
 mod diagnosis;
 mod events;
 mod integrity;
-mod operation;
-mod parameters;
-mod plan;
-mod retry;
 mod ttl;
 
 use crate::PostgresStore;
@@ -17,30 +11,13 @@ use leasehold_queue::{
     Scope, StoreResult, Upkeep,
     quota::Quotas,
     transition::Rules,
-    upkeep::{BulkRequest, IntegrityCount, Place, TtlCount, TtlRule},
+    upkeep::{IntegrityCount, Place, TtlCount, TtlRule},
 };
-use leasehold_types::{
-    JobRef,
-    view::{BulkOperation, DiagnosisFacts},
-};
+use leasehold_types::{JobRef, view::DiagnosisFacts};
 use std::{sync::Arc, time::Duration};
-use uuid::Uuid;
 
 #[async_trait]
 impl Upkeep for PostgresStore {
-    async fn plan_bulk(&self, scope: &Scope, request: BulkRequest) -> StoreResult<BulkOperation> {
-        plan::plan(self, scope, request).await
-    }
-    async fn apply_bulk(&self, scope: &Scope, id: Uuid, chunk: u32) -> StoreResult<BulkOperation> {
-        apply::apply(self, scope, id, chunk).await
-    }
-    async fn abort_bulk(&self, scope: &Scope, id: Uuid) -> StoreResult<BulkOperation> {
-        operation::abort(self, scope, id).await
-    }
-    async fn bulk_operations(&self, scope: &Scope, limit: u32) -> StoreResult<Vec<BulkOperation>> {
-        operation::newest(self, scope, limit).await
-    }
-
     async fn sweep_ttl(&self, scope: &Scope, rule: &TtlRule, limit: u32) -> StoreResult<TtlCount> {
         ttl::sweep(self, scope, rule, limit).await
     }

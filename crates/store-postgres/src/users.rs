@@ -1,28 +1,27 @@
-//! Users, their memberships, and the very first of them.
+//! The rows of users.
 
 use crate::{
     PostgresStore,
-    audit::{self, Act},
-    convert::{stamp, word},
-    error::database,
-    people::{TenantRecord, insert_tenant},
+    convert::{moment, stamp, stamp_if, word},
+    error::{Outcome, outcome},
+    tenants::TenantRecord,
+    tx::PostgresTx,
 };
+use async_trait::async_trait;
 use leasehold_queue::{
-    Actor, Permission, Reach, Scope, StoreResult,
-    params::{NewTenant, NewUser},
+    StoreResult,
+    ports::{
+        tx::Tx,
+        users::{UserQueries, UserRow, UserRows},
+    },
 };
 use leasehold_types::{
-    Problem, ProblemCode, UserId,
-    view::{Membership, Tenant, User},
+    Timestamp, UserId,
+    people::Account,
+    view::{Membership, User},
 };
-use sqlx::PgConnection;
 use time::OffsetDateTime;
 use uuid::Uuid;
-
-/// The setting that holds the hash of the one-time setup token.
-const SETUP_TOKEN: &str = "setup_token";
-/// Who made the first account.
-const SETUP_LINK: &str = "the setup link";
 
 pub(crate) struct UserRecord {
     pub id: Uuid,
@@ -32,9 +31,10 @@ pub(crate) struct UserRecord {
     pub super_admin: bool,
     pub created_at: OffsetDateTime,
     pub created_by: Option<String>,
+    pub disabled_at: Option<OffsetDateTime>,
 }
 
-impl From<UserRecord> for (User, String) {
+impl From<UserRecord> for UserRow {
     fn from(r: UserRecord) -> Self {
         let user = User {
             id: UserId(r.id),
@@ -43,177 +43,201 @@ impl From<UserRecord> for (User, String) {
             super_admin: r.super_admin,
             created_at: stamp(r.created_at),
         };
-        (user, r.password_hash)
+        let disabled_at = stamp_if(r.disabled_at);
+        Self { user, password_hash: r.password_hash, made_by: r.created_by, disabled_at }
     }
 }
 
-pub(crate) async fn insert_user(
-    connection: &mut PgConnection,
-    user: NewUser,
-    by: &str,
-    now: OffsetDateTime,
-) -> StoreResult<User> {
-    let row = sqlx::query_as!(
-        UserRecord,
-        "INSERT INTO users (id, email, name, password_hash, super_admin, created_at, updated_at, created_by)
-         VALUES ($1, $2, $3, $4, $5, $6, $6, $7)
-         RETURNING id, email, name, password_hash, super_admin, created_at, created_by",
-        Uuid::now_v7(),
-        user.email,
-        user.name,
-        user.password_hash,
-        user.super_admin,
-        now,
-        by
-    )
-    .fetch_one(&mut *connection)
-    .await
-    .map_err(database)?;
-    if let Some((tenant, role)) = user.membership {
-        sqlx::query!(
-            "INSERT INTO memberships (tenant_id, user_id, role, created_at) VALUES ($1, $2, $3, $4)",
-            tenant.0,
-            row.id,
-            role.as_str(),
-            now
+#[async_trait]
+impl UserRows for PostgresTx {
+    async fn has_users(&mut self) -> Outcome<bool> {
+        Ok(sqlx::query_scalar!(r#"SELECT EXISTS (SELECT FROM users) AS "found!""#)
+            .fetch_one(&mut *self.tx)
+            .await?)
+    }
+
+    async fn insert_user(&mut self, row: &UserRow) -> Outcome<bool> {
+        let done = sqlx::query!(
+            "INSERT INTO users (id, email, name, password_hash, super_admin, created_at, updated_at, created_by)
+             VALUES ($1, $2, $3, $4, $5, $6, $6, $7)
+             ON CONFLICT (email) DO NOTHING",
+            row.user.id.0,
+            row.user.email,
+            row.user.name,
+            row.password_hash,
+            row.user.super_admin,
+            moment(row.user.created_at),
+            row.made_by
         )
-        .execute(connection)
-        .await
-        .map_err(database)?;
-    }
-    Ok(<(User, String)>::from(row).0)
-}
-
-impl PostgresStore {
-    pub(crate) async fn any_user(&self) -> StoreResult<bool> {
-        sqlx::query_scalar!(r#"SELECT EXISTS (SELECT FROM users) AS "any!""#)
-            .fetch_one(&self.work)
-            .await
-            .map_err(database)
+        .execute(&mut *self.tx)
+        .await?;
+        Ok(done.rows_affected() > 0)
     }
 
-    pub(crate) async fn add_user(&self, scope: &Scope, user: NewUser) -> StoreResult<User> {
-        let membership = user.membership;
-        if membership.is_some_and(|(tenant, _)| !scope.reaches(tenant)) {
-            return Err(Problem::not_found("This tenant").into());
-        }
-        let now = self.now();
-        let mut tx = self.work.begin().await.map_err(database)?;
-        let user = insert_user(&mut tx, user, &scope.actor.to_string(), now).await?;
-        let act = Act {
-            tenant: membership.map(|(tenant, _)| tenant.0),
-            action: "user.create",
-            object_type: "user",
-            object_id: &user.email,
-            reason: None,
-        };
-        audit::record(&mut tx, scope, now, act).await?;
-        tx.commit().await.map_err(database)?;
-        Ok(user)
-    }
-
-    pub(crate) async fn add_first_admin(
-        &self,
-        token_hash: &str,
-        user: NewUser,
-        tenant: Option<NewTenant>,
-        origin: Option<String>,
-    ) -> StoreResult<(User, Option<Tenant>)> {
-        let now = self.now();
-        let mut tx = self.work.begin().await.map_err(database)?;
-        // Two browsers with the same link: the row lock of the delete lets only one of them find the token.
-        let token = sqlx::query!(
-            "DELETE FROM instance_settings
-             WHERE key = $1 AND value = $2 AND (expires_at IS NULL OR expires_at > $3)
-               AND NOT EXISTS (SELECT FROM users)",
-            SETUP_TOKEN,
-            token_hash,
-            now
-        )
-        .execute(&mut *tx)
-        .await
-        .map_err(database)?;
-        if token.rows_affected() == 0 {
-            return Err(Problem::new(
-                ProblemCode::SetupLinkInvalid,
-                "This setup link was used, has expired or was never valid. Nothing was changed.",
-            )
-            .into());
-        }
-        let tenant = match tenant {
-            Some(tenant) => Some(insert_tenant(&mut tx, tenant, now).await?),
-            None => None,
-        };
-        let user = insert_user(&mut tx, user, SETUP_LINK, now).await?;
-        let actor = Actor::User { id: user.id, email: user.email.clone() };
-        let themselves = Scope::new(Reach::All, actor, Permission::Govern).coming_from(origin);
-        let act = |tenant: Option<&Tenant>, action, object_type, object_id| Act {
-            tenant: tenant.map(|t| t.id.0),
-            action,
-            object_type,
-            object_id,
-            reason: Some("by the setup link"),
-        };
-        audit::record(&mut tx, &themselves, now, act(None, "user.create", "user", &user.email)).await?;
-        if let Some(tenant) = &tenant {
-            let made = act(Some(tenant), "tenant.create", "tenant", &tenant.slug);
-            audit::record(&mut tx, &themselves, now, made).await?;
-        }
-        tx.commit().await.map_err(database)?;
-        Ok((user, tenant))
-    }
-
-    pub(crate) async fn find_credentials(&self, email: &str) -> StoreResult<Option<(User, String)>> {
-        sqlx::query_as!(
+    async fn lock_user(&mut self, id: UserId) -> Outcome<Option<UserRow>> {
+        let row = sqlx::query_as!(
             UserRecord,
-            "SELECT id, email, name, password_hash, super_admin, created_at, created_by FROM users
-             WHERE email = $1 AND disabled_at IS NULL",
-            email
-        )
-        .fetch_optional(&self.work)
-        .await
-        .map(|row| row.map(Into::into))
-        .map_err(database)
-    }
-
-    pub(crate) async fn find_user(&self, id: UserId) -> StoreResult<Option<User>> {
-        sqlx::query_as!(
-            UserRecord,
-            "SELECT id, email, name, password_hash, super_admin, created_at, created_by FROM users
-             WHERE id = $1 AND disabled_at IS NULL",
+            "SELECT id, email, name, password_hash, super_admin, created_at, created_by, disabled_at
+             FROM users WHERE id = $1 FOR UPDATE",
             id.0
         )
-        .fetch_optional(&self.work)
-        .await
-        .map(|row| row.map(|r| <(User, String)>::from(r).0))
-        .map_err(database)
+        .fetch_optional(&mut *self.tx)
+        .await?;
+        Ok(row.map(Into::into))
     }
 
-    pub(crate) async fn memberships_of(&self, user: UserId) -> StoreResult<Vec<Membership>> {
-        let rows = sqlx::query!(
-            "SELECT t.id, t.slug, t.name, t.timezone, t.limits, t.created_at, m.role
-             FROM memberships m JOIN tenants t ON t.id = m.tenant_id
-             WHERE m.user_id = $1 ORDER BY t.name, t.slug",
-            user.0
+    async fn lock_user_by_email(&mut self, email: &str) -> Outcome<Option<UserRow>> {
+        let row = sqlx::query_as!(
+            UserRecord,
+            "SELECT id, email, name, password_hash, super_admin, created_at, created_by, disabled_at
+             FROM users WHERE email = $1 FOR UPDATE",
+            email
         )
-        .fetch_all(&self.work)
+        .fetch_optional(&mut *self.tx)
+        .await?;
+        Ok(row.map(Into::into))
+    }
+
+    async fn lock_super_admins(&mut self) -> Outcome<Vec<UserId>> {
+        let ids = sqlx::query_scalar!(
+            "SELECT id FROM users WHERE super_admin AND disabled_at IS NULL ORDER BY id FOR UPDATE"
+        )
+        .fetch_all(&mut *self.tx)
+        .await?;
+        Ok(ids.into_iter().map(UserId).collect())
+    }
+
+    async fn update_user(
+        &mut self,
+        id: UserId,
+        name: Option<&str>,
+        password_hash: Option<&str>,
+    ) -> Outcome<Option<UserRow>> {
+        let now = moment(self.now());
+        let row = sqlx::query_as!(
+            UserRecord,
+            "UPDATE users SET name = COALESCE($2, name), password_hash = COALESCE($3, password_hash), updated_at = $4
+             WHERE id = $1
+             RETURNING id, email, name, password_hash, super_admin, created_at, created_by, disabled_at",
+            id.0,
+            name,
+            password_hash,
+            now
+        )
+        .fetch_optional(&mut *self.tx)
+        .await?;
+        Ok(row.map(Into::into))
+    }
+
+    async fn set_disabled_at(&mut self, id: UserId, at: Option<Timestamp>) -> Outcome<()> {
+        let now = moment(self.now());
+        sqlx::query!(
+            "UPDATE users SET disabled_at = $2, updated_at = $3 WHERE id = $1",
+            id.0,
+            at.map(moment),
+            now
+        )
+        .execute(&mut *self.tx)
+        .await?;
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl UserQueries for PostgresStore {
+    async fn has_users(&self) -> StoreResult<bool> {
+        outcome(async {
+            Ok(sqlx::query_scalar!(r#"SELECT EXISTS (SELECT FROM users) AS "found!""#)
+                .fetch_one(&self.work)
+                .await?)
+        })
         .await
-        .map_err(database)?;
-        let membership = |r: TenantRecord, role: String| {
-            Ok(Membership { tenant: r.try_into()?, role: word("memberships", "role", &role)? })
-        };
-        rows.into_iter()
-            .map(|r| {
-                let tenant = TenantRecord {
+    }
+
+    async fn credentials(&self, email: &str) -> StoreResult<Option<(User, String)>> {
+        outcome(async {
+            let row = sqlx::query_as!(
+                UserRecord,
+                "SELECT id, email, name, password_hash, super_admin, created_at, created_by, disabled_at
+                 FROM users WHERE email = $1 AND disabled_at IS NULL",
+                email
+            )
+            .fetch_optional(&self.work)
+            .await?;
+            Ok(row.map(UserRow::from).map(|row| (row.user, row.password_hash)))
+        })
+        .await
+    }
+
+    async fn user(&self, id: UserId) -> StoreResult<Option<User>> {
+        outcome(async {
+            let row = sqlx::query_as!(
+                UserRecord,
+                "SELECT id, email, name, password_hash, super_admin, created_at, created_by, disabled_at
+                 FROM users WHERE id = $1 AND disabled_at IS NULL",
+                id.0
+            )
+            .fetch_optional(&self.work)
+            .await?;
+            Ok(row.map(UserRow::from).map(|row| row.user))
+        })
+        .await
+    }
+
+    async fn memberships(&self, user: UserId) -> StoreResult<Vec<Membership>> {
+        outcome(async {
+            let rows = sqlx::query!(
+                "SELECT t.id, t.slug, t.name, t.timezone, t.limits, t.created_at, m.role
+                 FROM memberships m JOIN tenants t ON t.id = m.tenant_id
+                 WHERE m.user_id = $1 ORDER BY t.name, t.slug",
+                user.0
+            )
+            .fetch_all(&self.work)
+            .await?;
+            rows.into_iter()
+                .map(|r| {
+                    let role = word("memberships", "role", &r.role)?;
+                    let tenant = TenantRecord {
+                        id: r.id,
+                        slug: r.slug,
+                        name: r.name,
+                        timezone: r.timezone,
+                        limits: r.limits,
+                        created_at: r.created_at,
+                    };
+                    Ok(Membership { tenant: tenant.try_into()?, role })
+                })
+                .collect()
+        })
+        .await
+    }
+
+    async fn accounts(&self) -> StoreResult<Vec<Account>> {
+        outcome(async {
+            let rows = sqlx::query!(
+                r#"SELECT u.id, u.email, u.name, u.password_hash, u.super_admin, u.created_at, u.created_by,
+                          u.disabled_at,
+                          ARRAY(SELECT t.slug FROM memberships m JOIN tenants t ON t.id = m.tenant_id
+                                WHERE m.user_id = u.id ORDER BY t.name, t.slug) AS "tenants!"
+                   FROM users u ORDER BY u.email"#
+            )
+            .fetch_all(&self.work)
+            .await?;
+            let accounts = rows.into_iter().map(|r| {
+                let row = UserRow::from(UserRecord {
                     id: r.id,
-                    slug: r.slug,
+                    email: r.email,
                     name: r.name,
-                    timezone: r.timezone,
-                    limits: r.limits,
+                    password_hash: r.password_hash,
+                    super_admin: r.super_admin,
                     created_at: r.created_at,
-                };
-                membership(tenant, r.role)
-            })
-            .collect()
+                    created_by: r.created_by,
+                    disabled_at: r.disabled_at,
+                });
+                row.account(r.tenants)
+            });
+            Ok(accounts.collect())
+        })
+        .await
     }
 }

@@ -5,8 +5,9 @@ use crate::{
     convert::{moment, parsed, stamp, stamp_if},
     error::database,
 };
+use async_trait::async_trait;
 use leasehold_queue::{
-    StoreResult,
+    StoreResult, Workers,
     params::Heartbeat,
     silence::{FORGOTTEN_AFTER, Leases, SILENT_AFTER, shown},
 };
@@ -17,8 +18,9 @@ use leasehold_types::{
 use serde_json::Value;
 use std::collections::HashMap;
 
-impl PostgresStore {
-    pub(crate) async fn beat(&self, beat: Heartbeat) -> StoreResult<()> {
+#[async_trait]
+impl Workers for PostgresStore {
+    async fn heartbeat(&self, beat: Heartbeat) -> StoreResult<()> {
         sqlx::query!(
             "INSERT INTO job_workers (worker_id, hostname, version, queues, commands, running_count, metadata,
                  started_at, last_seen_at)
@@ -43,7 +45,7 @@ impl PostgresStore {
         .map_err(database)
     }
 
-    pub(crate) async fn remove_worker(&self, worker: &WorkerId) -> StoreResult<()> {
+    async fn forget_worker(&self, worker: &WorkerId) -> StoreResult<()> {
         sqlx::query!("DELETE FROM job_workers WHERE worker_id = $1", worker.0)
             .execute(&self.work)
             .await
@@ -51,7 +53,7 @@ impl PostgresStore {
             .map_err(database)
     }
 
-    pub(crate) async fn known_workers(&self, limit: u32) -> StoreResult<WorkerList> {
+    async fn workers(&self, limit: u32) -> StoreResult<WorkerList> {
         let now = self.clock.now();
         let (since, silent) = (moment(now.minus(FORGOTTEN_AFTER)), moment(now.minus(SILENT_AFTER)));
         let counts = sqlx::query!(
@@ -96,6 +98,19 @@ impl PostgresStore {
         Ok(WorkerList { workers, live: counts.all - counts.stale, stale: counts.stale })
     }
 
+    async fn cancel_requests(&self, worker: &WorkerId) -> StoreResult<Vec<i64>> {
+        sqlx::query_scalar!(
+            "SELECT number FROM jobs
+             WHERE status = 'processing' AND worker_id = $1 AND cancel_requested_at IS NOT NULL ORDER BY number",
+            worker.0
+        )
+        .fetch_all(&self.lease)
+        .await
+        .map_err(database)
+    }
+}
+
+impl PostgresStore {
     /// One look at the running jobs for all of them.
     async fn leases_of(&self, workers: &[String]) -> StoreResult<HashMap<String, Leases>> {
         let rows = sqlx::query!(
@@ -111,16 +126,5 @@ impl PostgresStore {
         let leases =
             |jobs, at| Leases { jobs: i32::try_from(jobs).unwrap_or(i32::MAX), last_ends_at: stamp_if(at) };
         Ok(rows.into_iter().map(|r| (r.worker_id, leases(r.jobs, r.last_ends_at))).collect())
-    }
-
-    pub(crate) async fn asked_to_stop(&self, worker: &WorkerId) -> StoreResult<Vec<i64>> {
-        sqlx::query_scalar!(
-            "SELECT number FROM jobs
-             WHERE status = 'processing' AND worker_id = $1 AND cancel_requested_at IS NOT NULL ORDER BY number",
-            worker.0
-        )
-        .fetch_all(&self.lease)
-        .await
-        .map_err(database)
     }
 }

@@ -3,11 +3,8 @@
 mod common;
 
 use common::fresh_store;
-use leasehold_queue::{
-    Clock, Engine, EngineConfig, Scope,
-    conformance::{Bench, NOW},
-    scope::Actor,
-};
+use leasehold_conformance::{Bench, NOW};
+use leasehold_queue::{Clock, Engine, EngineConfig, Scope, scope::Actor};
 use leasehold_types::{KeyId, people::ChainState};
 use sqlx::{Connection, Executor, PgConnection};
 use std::time::{Duration, Instant};

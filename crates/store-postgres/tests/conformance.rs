@@ -10,12 +10,12 @@ async fn fresh(clock: Clock) -> (Arc<dyn Store>, impl Sized) {
     (store as Arc<dyn Store>, guard)
 }
 
-leasehold_queue::conformance_suite!(crate::fresh);
+leasehold_conformance::conformance_suite!(crate::fresh);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn random_sequences_agree_with_the_model() {
-    let clock = Clock::frozen(leasehold_queue::conformance::NOW);
+    let clock = Clock::frozen(leasehold_conformance::NOW);
     let (store, _guard) = fresh(clock.clone()).await;
-    let bench = leasehold_queue::conformance::Bench::new(store, clock).await;
-    leasehold_queue::conformance::model::sequences_agree_with_the_model(bench, 2_000).await;
+    let bench = leasehold_conformance::Bench::new(store, clock).await;
+    leasehold_conformance::model::sequences_agree_with_the_model(bench, 2_000).await;
 }

@@ -2,12 +2,14 @@
 
 mod common;
 
+use leasehold_conformance::{Bench, NOW};
+use leasehold_queue::prelude::*;
 use leasehold_queue::{
-    Clock, Scope, Store, Upkeep,
-    conformance::{Bench, NOW},
+    Clock, Scope, Steering, Upkeep,
+    bulk::{BulkAction, BulkRequest},
     params::{Measured, NewLogLine, Renewal},
     transition::{Ending, Rules},
-    upkeep::{BulkAction, BulkRequest, TtlAction, TtlRule},
+    upkeep::{TtlAction, TtlRule},
 };
 use leasehold_store_postgres::{Options, PostgresStore};
 use leasehold_types::{JobFilter, JobRef, JobStatus, LogStream, PageRequest};
@@ -49,8 +51,8 @@ async fn no_verb_writes_an_event() {
         BulkAction::Prune { archive: true },
     ] {
         let request = BulkRequest { action, filter: JobFilter::default(), reason: "r".into(), top_groups: 1 };
-        let plan = store.plan_bulk(&b.ann(), request).await.unwrap();
-        store.apply_bulk(&b.ann(), plan.id, 100).await.unwrap();
+        let plan = b.store.plan_bulk(&b.ann(), request).await.unwrap();
+        b.apply_chunk(&b.ann(), plan.id, 100).await.unwrap();
     }
     b.wait(1_000);
     let (queued_for, running_for) = (Some(Duration::from_secs(1)), Some(Duration::from_secs(1)));

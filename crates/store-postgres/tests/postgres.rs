@@ -3,9 +3,10 @@
 mod common;
 
 use common::fresh_store;
+use leasehold_conformance::{Bench, NOW};
+use leasehold_queue::prelude::*;
 use leasehold_queue::{
     Clock, Store, StoreError,
-    conformance::{Bench, NOW},
     params::{Idempotency, NewJob, OutboxCursor, Selector, Wake},
     scope::Scope,
 };

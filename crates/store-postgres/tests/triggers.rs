@@ -2,9 +2,9 @@
 
 mod common;
 
+use leasehold_conformance::{Bench, NOW};
 use leasehold_queue::{
     Clock, Engine, EngineConfig,
-    conformance::{Bench, NOW},
     engine::{AppEventRequest, EnqueueRequest, TriggerDraft},
 };
 use leasehold_types::{Source, TriggerKind};

@@ -2,26 +2,27 @@
 
 mod common;
 
+use leasehold_conformance::{Bench, NOW};
 use leasehold_queue::{
-    Clock, Scope, Store, Upkeep,
-    conformance::{Bench, NOW},
+    Clock, Scope, Store,
+    bulk::{BulkAction, BulkRequest},
     params::{Finish, NewJob},
     transition::{Ending, Rules},
-    upkeep::{BulkAction, BulkRequest, Place},
+    upkeep::Place,
 };
 use leasehold_types::{JobFilter, JobStatus, view::BulkState};
 use serde_json::{Value, json};
 use sqlx::{Connection, PgConnection};
 use std::{sync::Arc, time::Duration};
 
-async fn fresh(clock: Clock) -> (Arc<dyn Store>, Arc<dyn Upkeep>, String) {
+async fn fresh(clock: Clock) -> (Arc<dyn Store>, Arc<dyn Store>, String) {
     let (store, url) = common::fresh_store(clock).await;
     (store.clone(), store, url)
 }
 
-leasehold_queue::upkeep_suite!(crate::fresh);
+leasehold_conformance::upkeep_suite!(crate::fresh);
 
-async fn bench() -> (Bench, Arc<dyn Upkeep>, PgConnection) {
+async fn bench() -> (Bench, Arc<dyn Store>, PgConnection) {
     let clock = Clock::frozen(NOW);
     let (store, upkeep, url) = fresh(clock.clone()).await;
     let direct = PgConnection::connect(&url).await.unwrap();
@@ -48,7 +49,7 @@ async fn an_archived_job_keeps_its_row_and_attempts() {
     let scope = Scope::system("test");
     let prune = request(BulkAction::Prune { archive: true }, JobFilter::default());
     let plan = upkeep.plan_bulk(&scope, prune).await.unwrap();
-    assert_eq!(upkeep.apply_bulk(&scope, plan.id, 10).await.unwrap().state, BulkState::Done);
+    assert_eq!(bench.apply_chunk(&scope, plan.id, 10).await.unwrap().state, BulkState::Done);
 
     let (number, status, row, attempts): (i64, String, Value, Value) =
         sqlx::query_as("SELECT number, status, job, attempts FROM jobs_archive")
@@ -105,6 +106,7 @@ async fn a_lease_on_an_idle_row_is_found_and_cleared() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_plan_applied_by_many_at_once_retries_each_job_once() {
     let (bench, upkeep, mut direct) = bench().await;
+    let bench = Arc::new(bench);
     bench.create_many(bench.a, 40).await;
     for job in bench.claim(40).await {
         bench.finish(&job.lease, Ending::Cancelled).await;
@@ -112,13 +114,13 @@ async fn a_plan_applied_by_many_at_once_retries_each_job_once() {
     let scope = bench.ann();
     let plan = upkeep.plan_bulk(&scope, request(BulkAction::Retry, JobFilter::default())).await.unwrap();
     let appliers = (0..4).map(|_| {
-        let (upkeep, scope) = (upkeep.clone(), scope.clone());
-        tokio::spawn(async move { while upkeep.apply_bulk(&scope, plan.id, 3).await.is_ok() {} })
+        let (bench, scope) = (bench.clone(), scope.clone());
+        tokio::spawn(async move { while bench.apply_chunk(&scope, plan.id, 3).await.is_ok() {} })
     });
     for applier in appliers.collect::<Vec<_>>() {
         applier.await.unwrap();
     }
-    let done = upkeep.bulk_operations(&scope, 1).await.unwrap().remove(0);
+    let done = upkeep.bulk_operations(&scope, None, 1).await.unwrap().remove(0);
     assert_eq!((done.state, done.changed, done.skipped), (BulkState::Done, 40, 0));
     let children: i64 =
         sqlx::query_scalar("SELECT count(DISTINCT parent_job_id) FROM jobs WHERE parent_job_id > 0")
@@ -133,6 +135,7 @@ async fn a_plan_applied_by_many_at_once_retries_each_job_once() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_requeue_that_loses_the_race_for_its_dedupe_key_is_skipped() {
     let (bench, upkeep, mut rival) = bench().await;
+    let bench = Arc::new(bench);
     let parked = bench.quarantined_with(|job| job.dedupe_key = Some("k".into())).await;
     let other = bench.create(bench.job(bench.a)).await.number;
     let scope = bench.ann();
@@ -144,7 +147,8 @@ async fn a_requeue_that_loses_the_race_for_its_dedupe_key_is_skipped() {
         .execute(&mut *taking)
         .await
         .unwrap();
-    let applying = tokio::spawn(async move { upkeep.apply_bulk(&scope, plan.id, 10).await });
+    let applier = bench.clone();
+    let applying = tokio::spawn(async move { applier.apply_chunk(&scope, plan.id, 10).await });
     for _ in 0..500 {
         let waits: bool = sqlx::query_scalar(
             "SELECT EXISTS (SELECT FROM pg_stat_activity
@@ -176,6 +180,6 @@ async fn a_plan_for_a_job_that_is_gone_reaches_no_other() {
     let plan = upkeep.plan_bulk(&bench.ann(), request(BulkAction::Cancel, filter)).await.unwrap();
     assert_eq!((plan.planned, plan.sample.as_slice()), (1, [2].as_slice()));
     sqlx::query("DELETE FROM jobs WHERE number = 2").execute(&mut direct).await.unwrap();
-    let done = upkeep.apply_bulk(&bench.ann(), plan.id, 10).await.unwrap();
+    let done = bench.apply_chunk(&bench.ann(), plan.id, 10).await.unwrap();
     assert_eq!((done.state, done.changed, done.skipped), (BulkState::Done, 0, 1));
 }

@@ -1,37 +1,18 @@
-//! Kinds of jobs as people change them, the archive, and the database as it describes itself.
+//! The archive, and the database as it describes itself.
 
-use crate::{SqliteStore, convert::Table, counters, definitions, error::Outcome};
+use crate::{SqliteStore, convert::Table, counters, error::Outcome};
 use async_trait::async_trait;
 use leasehold_queue::{
     Administration, Scope, StoreResult,
-    administration::{ArchivedJob, DatabaseFacts, DefinitionChange, Examination},
-    params::NewDefinition,
+    administration::{ArchivedJob, DatabaseFacts, Examination},
 };
-use leasehold_types::{DefinitionId, JobRef, view::Definition};
+use leasehold_types::JobRef;
 
 const ARCHIVE: Table = Table("jobs_archive");
 const EVENTS: Table = Table("job_events");
 
 #[async_trait]
 impl Administration for SqliteStore {
-    async fn create_definition(
-        &self,
-        scope: &Scope,
-        definition: NewDefinition,
-        active: bool,
-    ) -> StoreResult<Definition> {
-        Ok(definitions::create(self, scope, definition, active).await?)
-    }
-
-    async fn update_definition(
-        &self,
-        scope: &Scope,
-        id: DefinitionId,
-        change: DefinitionChange,
-    ) -> StoreResult<Definition> {
-        Ok(definitions::change(self, scope, id, change).await?)
-    }
-
     async fn archived_job(&self, scope: &Scope, job: JobRef) -> StoreResult<Option<ArchivedJob>> {
         Ok(archived(self, scope, job).await?)
     }

@@ -2,14 +2,13 @@
 
 use crate::{
     SqliteStore,
-    audit::{Deed, audit},
     convert::{Table, limit as rows_at_most, to_json},
     error::{Error, Outcome},
 };
 use async_trait::async_trait;
 use leasehold_queue::{
     Audit, Scope, StoreResult,
-    audit::{Act, ChainExtent, ChainHead, extend},
+    audit::{ChainExtent, ChainHead, extend},
     refusals::Refused,
 };
 use leasehold_types::{
@@ -63,9 +62,6 @@ impl Audit for SqliteStore {
     }
     async fn audit_links(&self, after: i64, limit: u32) -> StoreResult<Vec<AuditEntry>> {
         Ok(links(self, after, limit).await?)
-    }
-    async fn record_act(&self, scope: &Scope, act: Act<'_>) -> StoreResult<()> {
-        Ok(record_act(self, scope, act).await?)
     }
     async fn record_refusals(&self, refused: Vec<Refused>) -> StoreResult<()> {
         Ok(record_refusals(self, refused).await?)
@@ -142,13 +138,6 @@ async fn links(store: &SqliteStore, after: i64, limit: u32) -> Outcome<Vec<Audit
     .fetch_all(&store.read)
     .await?;
     rows.into_iter().map(TryInto::try_into).collect()
-}
-
-async fn record_act(store: &SqliteStore, scope: &Scope, act: Act<'_>) -> Outcome<()> {
-    let mut tx = store.begin().await?;
-    let deed = Deed::new(scope.tenant(), act.action, act.object_type, act.object_id).because(act.reason);
-    audit(&mut tx, scope, &[deed], store.clock.now()).await?;
-    Ok(tx.commit().await?)
 }
 
 async fn record_refusals(store: &SqliteStore, refused: Vec<Refused>) -> Outcome<()> {

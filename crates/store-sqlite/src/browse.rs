@@ -9,6 +9,7 @@ use crate::{
     error::Outcome,
     filter::Selection,
     list::{self, JobRecord},
+    read,
 };
 use leasehold_queue::Scope;
 use leasehold_types::{
@@ -38,7 +39,8 @@ pub(crate) async fn browse(
     let mut snapshot = store.read.begin().await?;
     let matching = list::matching(&mut snapshot, scope.tenant(), filter).await?;
     let mut query = QueryBuilder::new("");
-    push_page(&mut query, &Selection::new(scope.tenant(), filter), page);
+    let named = read::named_by(&mut snapshot, scope.tenant(), filter).await?;
+    push_page(&mut query, &Selection::new(scope.tenant(), filter).naming(named), page);
     let records: Vec<Record> = query.build_query_as().fetch_all(&mut *snapshot).await?;
     let more = records.len() > page.limit as usize;
     let kept = records.into_iter().take(page.limit as usize);

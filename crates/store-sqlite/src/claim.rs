@@ -7,11 +7,15 @@ use crate::{
     SqliteStore,
     convert::{Table, to_json},
     counters::Moves,
-    error::Outcome,
+    error::{Outcome, outcome},
     outbox::{Attrs, Kin},
     pick::pick,
 };
-use leasehold_queue::params::{ClaimedJob, Lease, Selector, Wake};
+use async_trait::async_trait;
+use leasehold_queue::{
+    ClaimJobs, StoreResult,
+    params::{ClaimedJob, Lease, Selector, Wake},
+};
 use leasehold_types::{JobStatus, Timestamp, WorkerId};
 use serde::Deserialize;
 use sqlx::SqliteConnection;
@@ -19,32 +23,6 @@ use std::time::Duration;
 use uuid::Uuid;
 
 const JOBS: Table = Table("jobs");
-
-pub(crate) async fn claim(
-    store: &SqliteStore,
-    worker: &WorkerId,
-    selector: &Selector,
-    n: u32,
-    lease: Duration,
-) -> Outcome<Vec<ClaimedJob>> {
-    if n == 0 {
-        return Ok(Vec::new());
-    }
-    let mut tx = store.begin().await?;
-    if selector.gate.is_shut() {
-        return Ok(Vec::new());
-    }
-    let now = store.clock.now();
-    let numbers = pick(store, &mut tx, selector, n as usize, now).await?;
-    if numbers.is_empty() {
-        return Ok(Vec::new());
-    }
-    let until = now.plus(lease.min(store.longest_lease));
-    let claimed = take(&mut tx, worker, &numbers, now, until).await?;
-    tx.commit().await?;
-    store.bell.ring(Wake::Events);
-    Ok(claimed)
-}
 
 /// As the database writes it, in JSON.
 #[derive(Deserialize)]
@@ -65,6 +43,38 @@ struct ClaimedRecord {
     lease_id: String,
     trace_id: String,
     request_id: Option<String>,
+}
+
+#[async_trait]
+impl ClaimJobs for SqliteStore {
+    async fn claim(
+        &self,
+        worker: &WorkerId,
+        selector: &Selector,
+        n: u32,
+        lease: Duration,
+    ) -> StoreResult<Vec<ClaimedJob>> {
+        outcome(async {
+            if n == 0 {
+                return Ok(Vec::new());
+            }
+            let mut tx = self.begin().await?;
+            if selector.gate.is_shut() {
+                return Ok(Vec::new());
+            }
+            let now = self.clock.now();
+            let numbers = pick(self, &mut tx, selector, n as usize, now).await?;
+            if numbers.is_empty() {
+                return Ok(Vec::new());
+            }
+            let until = now.plus(lease.min(self.longest_lease));
+            let claimed = take(&mut tx, worker, &numbers, now, until).await?;
+            tx.commit().await?;
+            self.bell.ring(Wake::Events);
+            Ok(claimed)
+        })
+        .await
+    }
 }
 
 async fn take(

@@ -3,7 +3,14 @@
 //! SQLite has one writer, so nobody queues up behind a counter's row: each transaction adds its own moves,
 //! grouped, and the counts are exact after every commit. There are no deltas to fold.
 
-use crate::{SqliteStore, convert::to_json, error::Outcome, outbox::Kin};
+use crate::{
+    SqliteStore,
+    convert::to_json,
+    error::{Outcome, outcome},
+    outbox::Kin,
+};
+use async_trait::async_trait;
+use leasehold_queue::{Counters, StoreResult};
 use leasehold_types::{JobStatus, Timestamp};
 use serde::Serialize;
 use sqlx::SqliteConnection;
@@ -80,6 +87,44 @@ fn change<'a>(((kin, status), jobs): ((&'a Kin, JobStatus), i64)) -> Change<'a> 
     Change { kin, status: status.as_str(), finished: status.is_finished(), jobs }
 }
 
+#[async_trait]
+impl Counters for SqliteStore {
+    /// There is nothing to fold; slots older than a day are dropped.
+    async fn fold_counters(&self) -> StoreResult<()> {
+        outcome(async {
+            let oldest_kept = slot_of(self.clock.now()) - SLOTS_KEPT;
+            let mut tx = self.begin().await?;
+            sqlx::query!("DELETE FROM job_rates WHERE slot < ?1", oldest_kept).execute(&mut *tx).await?;
+            Ok(tx.commit().await?)
+        })
+        .await
+    }
+
+    /// Compares with the jobs themselves while the writer's lock is held, so that nothing moves meanwhile.
+    async fn recount(&self) -> StoreResult<u64> {
+        outcome(async {
+            let mut tx = self.begin().await?;
+            let wrong = find_wrong(&mut tx).await?;
+            if !wrong.is_empty() {
+                let groups = to_json(&wrong)?;
+                sqlx::query!(
+                    "INSERT INTO job_counters (tenant_id, domain, queue, job_type, status, jobs)
+                     SELECT value ->> 'tenant_id', value ->> 'domain', value ->> 'queue', value ->> 'job_type',
+                            value ->> 'status', value ->> 'jobs'
+                     FROM json_each(?1) WHERE TRUE
+                     ON CONFLICT (tenant_id, domain, queue, job_type, status) DO UPDATE SET jobs = excluded.jobs",
+                    groups
+                )
+                .execute(&mut *tx)
+                .await?;
+            }
+            tx.commit().await?;
+            Ok(wrong.len() as u64)
+        })
+        .await
+    }
+}
+
 async fn record_rates(connection: &mut SqliteConnection, changes: &str, slot: i64) -> Outcome<()> {
     sqlx::query!(
         "INSERT INTO job_rates (tenant_id, slot, domain, queue, status, jobs)
@@ -96,41 +141,12 @@ async fn record_rates(connection: &mut SqliteConnection, changes: &str, slot: i6
     Ok(())
 }
 
-/// There is nothing to fold; slots older than a day are dropped.
-pub(crate) async fn fold(store: &SqliteStore) -> Outcome<()> {
-    let oldest_kept = slot_of(store.clock.now()) - SLOTS_KEPT;
-    let mut tx = store.begin().await?;
-    sqlx::query!("DELETE FROM job_rates WHERE slot < ?1", oldest_kept).execute(&mut *tx).await?;
-    Ok(tx.commit().await?)
-}
-
 #[derive(Serialize)]
 pub(crate) struct Mended {
     #[serde(flatten)]
     kin: Kin,
     status: String,
     jobs: i64,
-}
-
-/// Compares with the jobs themselves while the writer's lock is held, so that nothing moves meanwhile.
-pub(crate) async fn recount(store: &SqliteStore) -> Outcome<u64> {
-    let mut tx = store.begin().await?;
-    let wrong = find_wrong(&mut tx).await?;
-    if !wrong.is_empty() {
-        let groups = to_json(&wrong)?;
-        sqlx::query!(
-            "INSERT INTO job_counters (tenant_id, domain, queue, job_type, status, jobs)
-             SELECT value ->> 'tenant_id', value ->> 'domain', value ->> 'queue', value ->> 'job_type',
-                    value ->> 'status', value ->> 'jobs'
-             FROM json_each(?1) WHERE TRUE
-             ON CONFLICT (tenant_id, domain, queue, job_type, status) DO UPDATE SET jobs = excluded.jobs",
-            groups
-        )
-        .execute(&mut *tx)
-        .await?;
-    }
-    tx.commit().await?;
-    Ok(wrong.len() as u64)
 }
 
 /// Groups whose count differs, with the true count.

@@ -12,16 +12,18 @@ use crate::{
     audit::{Deed, audit},
     convert::to_json,
     counters::Moves,
-    error::Outcome,
+    error::{Outcome, outcome},
     keys::{self, Found},
     outbox::{self, Kin, NewEvent},
 };
+use async_trait::async_trait;
 use leasehold_queue::{
-    Scope,
+    CreateJobs, Scope, StoreResult,
+    create::idempotency_conflict,
     gate::Turnstile,
     params::{CreateAnswer, Created, HowCreated, NewJob, Wake, held_out_of_sight},
 };
-use leasehold_types::{JobStatus, LiveKind, Problem, ProblemCode, Timestamp};
+use leasehold_types::{JobStatus, LiveKind, Problem, Timestamp};
 use serde::Serialize;
 use sqlx::SqliteConnection;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -38,27 +40,29 @@ enum Plan {
     New(usize, HowCreated),
 }
 
-pub(crate) async fn create_jobs(
-    store: &SqliteStore,
-    scope: &Scope,
-    jobs: Vec<NewJob>,
-) -> Outcome<Vec<CreateAnswer>> {
-    if jobs.is_empty() {
-        return Ok(Vec::new());
-    }
-    let mut tx = store.begin().await?;
-    let answers = create_within(&mut tx, scope, &jobs, store.clock.now()).await?;
-    tx.commit().await?;
-    announce(store, Wake::made(&jobs), &answers);
-    Ok(answers)
-}
-
 /// Tells workers and readers of new jobs, after the commit.
 pub(crate) fn announce(store: &SqliteStore, wake: Wake, answers: &[CreateAnswer]) {
     let new = |answer: &CreateAnswer| answer.as_ref().is_ok_and(|job| job.how == HowCreated::Inserted);
     if answers.iter().any(new) {
         store.bell.ring(wake);
         store.bell.ring(Wake::Events);
+    }
+}
+
+#[async_trait]
+impl CreateJobs for SqliteStore {
+    async fn create_jobs(&self, scope: &Scope, jobs: Vec<NewJob>) -> StoreResult<Vec<CreateAnswer>> {
+        outcome(async {
+            if jobs.is_empty() {
+                return Ok(Vec::new());
+            }
+            let mut tx = self.begin().await?;
+            let answers = create_within(&mut tx, scope, &jobs, self.clock.now()).await?;
+            tx.commit().await?;
+            announce(self, Wake::made(&jobs), &answers);
+            Ok(answers)
+        })
+        .await
     }
 }
 
@@ -98,8 +102,7 @@ fn decide<'a>(
         && let Some((hash, earlier)) = found.replay(job, &idempotency.key)
     {
         if *hash != idempotency.payload_hash {
-            let detail = "This idempotency key was used before with another payload. Nothing was created; use a new key.";
-            return Plan::Refused(Problem::new(ProblemCode::IdempotencyConflict, detail));
+            return Plan::Refused(idempotency_conflict());
         }
         return same_as(earlier, HowCreated::Replayed);
     }

@@ -1,14 +1,13 @@
 //! What can go wrong inside this crate, and what the caller hears of it.
 //!
 //! Statements fail with [`sqlx::Error`], decisions with a [`Problem`]; both travel up by `?` and become a
-//! [`StoreError`] at the door of the store. A violated constraint that a caller could not foresee is mapped
-//! where the statement stands, by [`taken`].
+//! [`StoreError`] at the door of the store.
 
-use leasehold_queue::StoreError;
-use leasehold_types::{Problem, ProblemCode};
+use leasehold_queue::{StoreError, StoreResult};
+use leasehold_types::Problem;
 
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
+pub enum Error {
     #[error(transparent)]
     Sql(#[from] sqlx::Error),
     #[error(transparent)]
@@ -17,7 +16,12 @@ pub(crate) enum Error {
     Json(#[from] serde_json::Error),
 }
 
-pub(crate) type Outcome<T> = Result<T, Error>;
+pub type Outcome<T> = Result<T, Error>;
+
+/// For methods of a port that answer with a [`StoreResult`]: inside, `?` takes whatever this crate fails with.
+pub(crate) async fn outcome<T>(work: impl Future<Output = Outcome<T>>) -> StoreResult<T> {
+    Ok(work.await?)
+}
 
 impl From<Problem> for Error {
     fn from(problem: Problem) -> Self {
@@ -34,16 +38,6 @@ impl From<Error> for StoreError {
             }
             Error::Json(_) => StoreError::Database { transient: false, message: error.to_string() },
         }
-    }
-}
-
-/// Answers a violated unique constraint with `ALREADY_EXISTS`, everything else with itself.
-pub(crate) fn taken(error: sqlx::Error, detail: &str) -> Error {
-    match error.as_database_error() {
-        Some(failed) if failed.is_unique_violation() => {
-            Problem::new(ProblemCode::AlreadyExists, detail).into()
-        }
-        _ => error.into(),
     }
 }
 

@@ -3,7 +3,7 @@
 //! `jobs_list` is the only index for lists. Each state is read from it in order and cut at the size that is
 //! wanted; the answer is the merge of the states. So a page costs the same however many jobs there are.
 
-use leasehold_types::{JobFilter, JobRef, JobStatus, PayloadMatch, TenantId, Timestamp};
+use leasehold_types::{JobFilter, JobStatus, PayloadMatch, TenantId, Timestamp};
 use sqlx::{QueryBuilder, Sqlite};
 
 /// The jobs of a tenant (or of all) that match a filter.
@@ -15,6 +15,7 @@ pub(crate) struct Selection<'a> {
     above: Option<i64>,
     below: Option<i64>,
     ended_by: Option<Timestamp>,
+    named: Option<i64>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -29,7 +30,12 @@ impl<'a> Selection<'a> {
             if filter.statuses.is_empty() { JobStatus::ALL.to_vec() } else { filter.statuses.clone() };
         statuses.sort();
         statuses.dedup();
-        Self { tenant, statuses, filter, above: None, below: None, ended_by: None }
+        Self { tenant, statuses, filter, above: None, below: None, ended_by: None, named: None }
+    }
+
+    /// The filter's text names this job, and is no text search then.
+    pub fn naming(self, job: Option<i64>) -> Self {
+        Self { named: job, ..self }
     }
 
     /// Other states never match, whatever the filter says.
@@ -108,6 +114,13 @@ impl<'a> Selection<'a> {
             query.push(" AND completed_at <= ").push_bind(moment.to_string());
         }
         push_filter(query, self.filter);
+        match (self.named, words_of(self.filter)) {
+            (Some(number), _) => {
+                query.push(" AND number = ").push_bind(number);
+            }
+            (None, Some(words)) => push_text(query, words),
+            (None, None) => {}
+        }
     }
 }
 
@@ -124,7 +137,7 @@ fn push_statuses(query: &mut QueryBuilder<Sqlite>, statuses: &[JobStatus]) {
     }
 }
 
-/// Everything of the filter but its states.
+/// Everything of the filter but its states and its text.
 fn push_filter(query: &mut QueryBuilder<Sqlite>, filter: &JobFilter) {
     let compared = [
         ("source =", filter.source.map(|source| source.as_str().to_owned())),
@@ -155,9 +168,11 @@ fn push_filter(query: &mut QueryBuilder<Sqlite>, filter: &JobFilter) {
         query.push_bind(key.clone()).push(")");
     }
     filter.payload.iter().for_each(|wanted| push_payload(query, wanted));
-    if let Some(words) = filter.q.as_deref().map(str::trim).filter(|q| !q.is_empty()) {
-        push_text(query, words);
-    }
+}
+
+/// The free text of a filter, if there is any.
+pub(crate) fn words_of(filter: &JobFilter) -> Option<&str> {
+    filter.q.as_deref().map(str::trim).filter(|q| !q.is_empty())
 }
 
 /// Only properties of objects are followed, so that both databases find the same.
@@ -183,18 +198,9 @@ fn push_payload(query: &mut QueryBuilder<Sqlite>, wanted: &PayloadMatch) {
     query.push(" ELSE FALSE END");
 }
 
-/// A number, an id, or part of the type, the error or the correlation id; `%` and `_` are plain text.
+/// Part of the type, the error or the correlation id; `%` and `_` are plain text.
 fn push_text(query: &mut QueryBuilder<Sqlite>, words: &str) {
     query.push(" AND (");
-    match words.parse() {
-        Ok(JobRef::Number(number)) => {
-            query.push("number = ").push_bind(number).push(" OR ");
-        }
-        Ok(JobRef::Id(id)) => {
-            query.push("id = ").push_bind(id.to_string()).push(" OR ");
-        }
-        Err(()) => {}
-    }
     let pattern = format!("%{}%", words.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_"));
     for (place, column) in
         ["job_type", "error_code", "error_message", "correlation_id"].into_iter().enumerate()

@@ -8,60 +8,18 @@ mod complete;
 
 use crate::{
     SqliteStore,
-    error::Outcome,
+    error::{Outcome, outcome},
     settle::{End, Settlement},
     standing::{Standing, standings},
 };
+use async_trait::async_trait;
 use leasehold_queue::{
+    FinishAttempts, StoreResult,
     params::{Finish, FinishAnswer, Wake},
     transition::{Ending, Rules},
 };
 use leasehold_types::{JobStatus, Timestamp};
 use std::collections::{HashMap, HashSet};
-
-pub(crate) async fn finish(
-    store: &SqliteStore,
-    rules: &Rules,
-    items: Vec<Finish>,
-) -> Outcome<Vec<FinishAnswer>> {
-    if items.is_empty() {
-        return Ok(Vec::new());
-    }
-    let mut tx = store.begin().await?;
-    let now = store.clock.now();
-    let done = completed_once(&items);
-    let completed: HashSet<i64> = if done.is_empty() {
-        HashSet::new()
-    } else {
-        complete::complete(&mut tx, &done, now).await?.into_iter().collect()
-    };
-    let mut answers = Vec::with_capacity(items.len());
-    let mut settlement = Settlement::default();
-    if completed.len() == items.len() {
-        answers.resize(items.len(), FinishAnswer::Applied(JobStatus::Completed));
-    } else {
-        let numbers: Vec<i64> = items.iter().map(|item| item.lease.number).collect();
-        let mut jobs: HashMap<i64, Standing> =
-            standings(&mut tx, &numbers).await?.into_iter().map(|job| (job.number, job)).collect();
-        for item in &items {
-            if completed.contains(&item.lease.number) {
-                answers.push(FinishAnswer::Applied(JobStatus::Completed));
-                continue;
-            }
-            answers.push(match jobs.get_mut(&item.lease.number) {
-                Some(job) => settle(job, item, &mut settlement, rules, now)?,
-                None => FinishAnswer::NotFound,
-            });
-        }
-        settlement.write(&mut tx, now).await?;
-    }
-    tx.commit().await?;
-    if !completed.is_empty() {
-        store.bell.ring(Wake::Events);
-    }
-    store.ring_after(&settlement, now);
-    Ok(answers)
-}
 
 /// The completions of jobs that no other item speaks of: which of several items is the holder's is judged one by one.
 fn completed_once(items: &[Finish]) -> Vec<&Finish> {
@@ -105,5 +63,51 @@ impl SqliteStore {
         if settlement.refills_the_queue(now) {
             self.bell.ring(Wake::Jobs);
         }
+    }
+}
+
+#[async_trait]
+impl FinishAttempts for SqliteStore {
+    async fn finish(&self, rules: &Rules, items: Vec<Finish>) -> StoreResult<Vec<FinishAnswer>> {
+        outcome(async {
+            if items.is_empty() {
+                return Ok(Vec::new());
+            }
+            let mut tx = self.begin().await?;
+            let now = self.clock.now();
+            let done = completed_once(&items);
+            let completed: HashSet<i64> = if done.is_empty() {
+                HashSet::new()
+            } else {
+                complete::complete(&mut tx, &done, now).await?.into_iter().collect()
+            };
+            let mut answers = Vec::with_capacity(items.len());
+            let mut settlement = Settlement::default();
+            if completed.len() == items.len() {
+                answers.resize(items.len(), FinishAnswer::Applied(JobStatus::Completed));
+            } else {
+                let numbers: Vec<i64> = items.iter().map(|item| item.lease.number).collect();
+                let mut jobs: HashMap<i64, Standing> =
+                    standings(&mut tx, &numbers).await?.into_iter().map(|job| (job.number, job)).collect();
+                for item in &items {
+                    if completed.contains(&item.lease.number) {
+                        answers.push(FinishAnswer::Applied(JobStatus::Completed));
+                        continue;
+                    }
+                    answers.push(match jobs.get_mut(&item.lease.number) {
+                        Some(job) => settle(job, item, &mut settlement, rules, now)?,
+                        None => FinishAnswer::NotFound,
+                    });
+                }
+                settlement.write(&mut tx, now).await?;
+            }
+            tx.commit().await?;
+            if !completed.is_empty() {
+                self.bell.ring(Wake::Events);
+            }
+            self.ring_after(&settlement, now);
+            Ok(answers)
+        })
+        .await
     }
 }

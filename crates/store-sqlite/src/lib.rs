@@ -1,7 +1,7 @@
 //! Leasehold's store on SQLite: one file, many processes.
 //!
 //! SQLite has one writer at a time, and this crate builds on it. One connection writes, and every writing verb
-//! is a `BEGIN IMMEDIATE` transaction: the writer's lock is taken before the first look, so what was read is
+//! is one statement or a `BEGIN IMMEDIATE` transaction: the writer's lock is taken before the first look, so what was read is
 //! still true when it is written, in this process and in every other on the same file. A deferred transaction
 //! that reads and then writes would fail at once with "busy" instead of waiting. Reading goes through
 //! connections of its own, which see the last commit and wait for nobody (write-ahead log).
@@ -12,7 +12,6 @@
 //! rows are unfolded into a materialised table first, because every mention of `json_each`'s `value` writes the
 //! row out as text again.
 
-mod accounts;
 mod administration;
 mod admission;
 mod api_keys;
@@ -25,6 +24,7 @@ mod claim;
 mod convert;
 mod counters;
 mod create;
+mod database;
 mod definitions;
 mod error;
 mod figures;
@@ -35,16 +35,15 @@ mod invitations;
 mod keys;
 mod kind_counts;
 mod lanes;
-mod leader;
 mod limited;
-mod limits;
 mod list;
 mod logs;
 mod members;
+mod memory;
+mod operations;
 mod outbox;
 mod overview;
 mod password_links;
-mod people;
 mod pick;
 #[cfg(test)]
 mod plans;
@@ -53,16 +52,16 @@ mod reclaim;
 mod remote;
 mod renew;
 mod rights;
-mod schema;
 mod sessions;
+mod settings;
 mod settle;
 mod signing;
 mod standing;
-mod steer;
-mod steered;
-mod store;
+mod steering;
+mod tenants;
 mod throttle;
 mod triggers;
+mod tx;
 mod units;
 mod upkeep;
 mod users;
@@ -70,7 +69,7 @@ mod wake;
 mod workers;
 
 use error::Outcome;
-use leasehold_queue::{Clock, StoreError, StoreResult};
+use leasehold_queue::{Clock, Store, StoreError, StoreResult};
 use sqlx::{
     ConnectOptions, Sqlite, SqlitePool, Transaction,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
@@ -110,7 +109,10 @@ pub struct SqliteStore {
     bell: wake::Bell,
     /// Which tenant comes first in the next claim.
     turn: AtomicUsize,
+    load: memory::Load,
 }
+
+impl Store for SqliteStore {}
 
 impl SqliteStore {
     /// Opens `sqlite:path/to/file.db`; the file and its folder are made when missing. The schema is brought up
@@ -155,6 +157,7 @@ impl SqliteStore {
             longest_lease: options.longest_lease,
             bell: wake::Bell::default(),
             turn: AtomicUsize::new(0),
+            load: memory::Load::default(),
         })
     }
 

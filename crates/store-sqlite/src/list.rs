@@ -3,11 +3,12 @@
 use crate::{
     SqliteStore,
     convert::{Table, limit, to_json},
-    error::{Error, Outcome},
+    error::{Error, Outcome, outcome},
     filter::{Order, Selection},
-    outbox,
+    outbox, read,
 };
-use leasehold_queue::Scope;
+use async_trait::async_trait;
+use leasehold_queue::{ListQueries, Scope, StoreResult};
 use leasehold_types::{
     JobFilter, PageRequest, TenantId,
     view::{CappedCount, JobRow, JobsPage, LastRun},
@@ -103,21 +104,22 @@ impl TryFrom<JobRecord> for JobRow {
     }
 }
 
-pub(crate) async fn list(
-    store: &SqliteStore,
-    scope: &Scope,
-    filter: &JobFilter,
-    page: PageRequest,
-) -> Outcome<JobsPage> {
-    // One snapshot: the cursor must be that of the rows.
-    let mut snapshot = store.read.begin().await?;
-    let cursor = outbox::newest(&mut snapshot).await?;
-    let mut rows = newest(&mut snapshot, scope.tenant(), filter, page.before, page.limit + 1).await?;
-    let more = rows.len() > page.limit as usize;
-    rows.truncate(page.limit as usize);
-    let next = rows.last().filter(|_| more).map(|row| row.number);
-    let matching = matching(&mut snapshot, scope.tenant(), filter).await?;
-    Ok(JobsPage { rows, next, matching, now: store.clock.now(), cursor })
+#[async_trait]
+impl ListQueries for SqliteStore {
+    async fn list(&self, scope: &Scope, filter: &JobFilter, page: PageRequest) -> StoreResult<JobsPage> {
+        outcome(async {
+            // One snapshot: the cursor must be that of the rows.
+            let mut snapshot = self.read.begin().await?;
+            let cursor = outbox::newest(&mut snapshot).await?;
+            let mut rows = newest(&mut snapshot, scope.tenant(), filter, page.before, page.limit + 1).await?;
+            let more = rows.len() > page.limit as usize;
+            rows.truncate(page.limit as usize);
+            let next = rows.last().filter(|_| more).map(|row| row.number);
+            let matching = matching(&mut snapshot, scope.tenant(), filter).await?;
+            Ok(JobsPage { rows, next, matching, now: self.clock.now(), cursor })
+        })
+        .await
+    }
 }
 
 /// How many match.
@@ -141,10 +143,11 @@ pub(crate) async fn newest(
     max: u32,
 ) -> Outcome<Vec<JobRow>> {
     let mut query = QueryBuilder::new(format!("SELECT {COLUMNS} FROM {TABLES} WHERE j.number IN ("));
-    let selection = Selection::new(tenant, filter).below(before);
+    let named = read::named_by(&mut *connection, tenant, filter).await?;
+    let selection = Selection::new(tenant, filter).naming(named).below(before);
     selection.push_numbers(&mut query, Order::NewestFirst, limit(max));
     query.push(") ORDER BY j.number DESC LIMIT ").push_bind(limit(max));
-    let rows: Vec<JobRecord> = query.build_query_as().fetch_all(connection).await?;
+    let rows: Vec<JobRecord> = query.build_query_as().fetch_all(&mut *connection).await?;
     rows.into_iter().map(TryInto::try_into).collect()
 }
 
@@ -179,7 +182,9 @@ async fn count(
     filter: &JobFilter,
 ) -> Outcome<CappedCount> {
     let mut query = QueryBuilder::new("SELECT COUNT(*) FROM (SELECT number FROM (");
-    Selection::new(tenant, filter).push_numbers(&mut query, Order::NewestFirst, COUNT_CAP + 1);
+    let named = read::named_by(&mut *connection, tenant, filter).await?;
+    let selection = Selection::new(tenant, filter).naming(named);
+    selection.push_numbers(&mut query, Order::NewestFirst, COUNT_CAP + 1);
     query.push(") LIMIT ").push_bind(COUNT_CAP + 1).push(")");
     let found: i64 = query.build_query_scalar().fetch_one(connection).await?;
     Ok(CappedCount { count: found.min(COUNT_CAP), capped: found > COUNT_CAP })

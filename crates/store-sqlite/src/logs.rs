@@ -3,12 +3,13 @@
 use crate::{
     SqliteStore,
     convert::{Table, limit, text, to_json},
-    error::Outcome,
+    error::{Outcome, outcome},
     outbox::{self, Kin, NewEvent},
     read,
 };
+use async_trait::async_trait;
 use leasehold_queue::{
-    Scope,
+    JobLogs, Scope, StoreResult,
     params::{Lease, NewLogLine, Wake},
 };
 use leasehold_types::{JobRef, JobStatus, LiveKind, Timestamp, view::LogLine};
@@ -33,24 +34,57 @@ struct Attempt {
     kin: Kin,
 }
 
-pub(crate) async fn append(
-    store: &SqliteStore,
-    lease: &Lease,
-    attempt: i32,
-    lines: Vec<NewLogLine>,
-) -> Outcome<bool> {
-    let mut tx = store.begin().await?;
-    let now = store.clock.now();
-    let Some(running) = running_attempt(&mut tx, lease, attempt).await? else { return Ok(false) };
-    if insert(&mut tx, &running, &lines).await? == 0 {
-        return Ok(true);
+#[async_trait]
+impl JobLogs for SqliteStore {
+    async fn append_logs(&self, lease: &Lease, attempt: i32, lines: Vec<NewLogLine>) -> StoreResult<bool> {
+        outcome(async {
+            let mut tx = self.begin().await?;
+            let now = self.clock.now();
+            let Some(running) = running_attempt(&mut tx, lease, attempt).await? else { return Ok(false) };
+            if insert(&mut tx, &running, &lines).await? == 0 {
+                return Ok(true);
+            }
+            let Attempt { number, attempt, progress, kin } = &running;
+            let event =
+                NewEvent::new(LiveKind::Log, JobStatus::Processing, kin, *number, *attempt, *progress);
+            outbox::append(&mut tx, &[event], now).await?;
+            tx.commit().await?;
+            self.bell.ring(Wake::Events);
+            Ok(true)
+        })
+        .await
     }
-    let Attempt { number, attempt, progress, kin } = &running;
-    let event = NewEvent::new(LiveKind::Log, JobStatus::Processing, kin, *number, *attempt, *progress);
-    outbox::append(&mut tx, &[event], now).await?;
-    tx.commit().await?;
-    store.bell.ring(Wake::Events);
-    Ok(true)
+
+    /// The lines after a position, oldest first.
+    async fn logs(
+        &self,
+        scope: &Scope,
+        job: JobRef,
+        attempt: i32,
+        after: i64,
+        max: u32,
+    ) -> StoreResult<Vec<LogLine>> {
+        outcome(async {
+            let mut connection = self.read.acquire().await?;
+            let Some(number) = read::locate(&mut connection, scope, job).await? else {
+                return Ok(Vec::new());
+            };
+            let max = limit(max);
+            let rows = sqlx::query_as!(
+                LineRecord,
+                "SELECT seq, created_at, stream, line FROM job_logs
+                 WHERE job_number = ?1 AND attempt = ?2 AND seq > ?3 ORDER BY seq LIMIT ?4",
+                number,
+                attempt,
+                after,
+                max
+            )
+            .fetch_all(&mut *connection)
+            .await?;
+            rows.into_iter().map(line_of).collect()
+        })
+        .await
+    }
 }
 
 async fn running_attempt(
@@ -122,32 +156,6 @@ fn line_of(row: LineRecord) -> Outcome<LogLine> {
         stream: LOGS.parse("stream", &row.stream)?,
         text: row.line,
     })
-}
-
-/// The lines after a position, oldest first.
-pub(crate) async fn after(
-    store: &SqliteStore,
-    scope: &Scope,
-    job: JobRef,
-    attempt: i32,
-    after: i64,
-    max: u32,
-) -> Outcome<Vec<LogLine>> {
-    let mut connection = store.read.acquire().await?;
-    let Some(number) = read::locate(&mut connection, scope, job).await? else { return Ok(Vec::new()) };
-    let max = limit(max);
-    let rows = sqlx::query_as!(
-        LineRecord,
-        "SELECT seq, created_at, stream, line FROM job_logs
-         WHERE job_number = ?1 AND attempt = ?2 AND seq > ?3 ORDER BY seq LIMIT ?4",
-        number,
-        attempt,
-        after,
-        max
-    )
-    .fetch_all(&mut *connection)
-    .await?;
-    rows.into_iter().map(line_of).collect()
 }
 
 /// The newest lines of one attempt, oldest first.

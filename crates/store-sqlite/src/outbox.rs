@@ -8,10 +8,11 @@
 use crate::{
     SqliteStore,
     convert::{Table, limit, to_json},
-    error::{Error, Outcome},
+    error::{Error, Outcome, outcome},
 };
+use async_trait::async_trait;
 use leasehold_queue::{
-    Scope,
+    Outbox, Scope, StoreResult,
     params::{OutboxCursor, OutboxEvent},
 };
 use leasehold_types::{JobStatus, LiveEvent, LiveKind, Timestamp};
@@ -58,6 +59,9 @@ pub(crate) struct Attrs {
     pub retry_at: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worker: Option<String>,
+    /// Who did it, where no entry of the audit log names the job.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub actor: Option<String>,
 }
 
 impl<'a> NewEvent<'a> {
@@ -89,6 +93,40 @@ impl<'a> NewEvent<'a> {
     pub fn with(self, attrs: &Attrs) -> Outcome<Self> {
         let attrs = if *attrs == Attrs::default() { None } else { Some(to_json(attrs)?) };
         Ok(Self { attrs, ..self })
+    }
+}
+
+#[async_trait]
+impl Outbox for SqliteStore {
+    async fn outbox_tail(&self) -> StoreResult<i64> {
+        outcome(async { newest(&mut *self.read.acquire().await?).await }).await
+    }
+
+    async fn read_outbox(&self, cursor: &mut OutboxCursor, max: u32) -> StoreResult<Vec<OutboxEvent>> {
+        outcome(async {
+            let batch = between(self, None, cursor.after, i64::MAX, max).await?;
+            if let Some(last) = batch.last() {
+                cursor.after = last.event.id;
+            }
+            cursor.gap = None;
+            Ok(batch)
+        })
+        .await
+    }
+
+    async fn events(&self, scope: &Scope, after: i64, up_to: i64, max: u32) -> StoreResult<Vec<OutboxEvent>> {
+        outcome(async { between(self, scope.tenant().map(|id| id.to_string()), after, up_to, max).await })
+            .await
+    }
+
+    async fn oldest_event(&self) -> StoreResult<i64> {
+        outcome(async {
+            let id = sqlx::query_scalar!(r#"SELECT COALESCE(MIN(id), 0) AS "id!: i64" FROM job_events"#)
+                .fetch_one(&self.read)
+                .await?;
+            Ok(id)
+        })
+        .await
     }
 }
 
@@ -166,40 +204,6 @@ pub(crate) async fn newest(connection: &mut SqliteConnection) -> Outcome<i64> {
         .fetch_one(connection)
         .await?;
     Ok(id)
-}
-
-pub(crate) async fn tail(store: &SqliteStore) -> Outcome<i64> {
-    newest(&mut *store.read.acquire().await?).await
-}
-
-pub(crate) async fn oldest(store: &SqliteStore) -> Outcome<i64> {
-    let id = sqlx::query_scalar!(r#"SELECT COALESCE(MIN(id), 0) AS "id!: i64" FROM job_events"#)
-        .fetch_one(&store.read)
-        .await?;
-    Ok(id)
-}
-
-pub(crate) async fn read(
-    store: &SqliteStore,
-    cursor: &mut OutboxCursor,
-    max: u32,
-) -> Outcome<Vec<OutboxEvent>> {
-    let batch = between(store, None, cursor.after, i64::MAX, max).await?;
-    if let Some(last) = batch.last() {
-        cursor.after = last.event.id;
-    }
-    cursor.gap = None;
-    Ok(batch)
-}
-
-pub(crate) async fn events(
-    store: &SqliteStore,
-    scope: &Scope,
-    after: i64,
-    up_to: i64,
-    max: u32,
-) -> Outcome<Vec<OutboxEvent>> {
-    between(store, scope.tenant().map(|id| id.to_string()), after, up_to, max).await
 }
 
 async fn between(

@@ -7,11 +7,12 @@ use crate::{
     SqliteStore,
     convert::Table,
     counters::slot_of,
-    error::Outcome,
+    error::{Outcome, outcome},
     lanes::{self, Lane},
     list, outbox, workers,
 };
-use leasehold_queue::{Scope, silence::SILENT_AFTER};
+use async_trait::async_trait;
+use leasehold_queue::{OverviewQueries, Scope, StoreResult, silence::SILENT_AFTER};
 use leasehold_types::{
     JobFilter, JobStatus, Problem, TenantId, Timestamp,
     view::{Overview, QueueCard},
@@ -32,35 +33,42 @@ const RUNNING_SHOWN: u32 = 10;
 
 type Cards = BTreeMap<(String, String), QueueCard>;
 
-pub(crate) async fn overview(store: &SqliteStore, scope: &Scope, tenant: TenantId) -> Outcome<Overview> {
-    if !scope.reaches(tenant) {
-        return Err(Problem::not_found("This tenant").into());
+#[async_trait]
+impl OverviewQueries for SqliteStore {
+    async fn overview(&self, scope: &Scope, tenant: TenantId) -> StoreResult<Overview> {
+        outcome(async {
+            if !scope.reaches(tenant) {
+                return Err(Problem::not_found("This tenant").into());
+            }
+            // One snapshot: the cursor must be that of the counts.
+            let mut snapshot = self.read.begin().await?;
+            let now = self.clock.now();
+            let id = tenant.to_string();
+            let cursor = outbox::newest(&mut snapshot).await?;
+            let mut cards = counted(&mut snapshot, &id).await?;
+            split_waiting(&mut snapshot, &mut cards, &id, now).await?;
+            add_rates(&mut snapshot, &mut cards, &id, now).await?;
+            add_controls(&mut snapshot, &mut cards).await?;
+            let served = live_workers(&mut snapshot, now).await?;
+            for card in cards.values_mut() {
+                card.unserved = card.queued > 0
+                    && !served.iter().any(|queues| workers::serves(queues, &card.domain, &card.queue));
+            }
+            let failures = vec![JobStatus::Failed, JobStatus::DeadLetter, JobStatus::Quarantined];
+            let failures = JobFilter { statuses: failures, ..JobFilter::default() };
+            let running = JobFilter { statuses: vec![JobStatus::Processing], ..JobFilter::default() };
+            Ok(Overview {
+                cards: cards.into_values().collect(),
+                recent_failures: list::newest(&mut snapshot, Some(tenant), &failures, None, FAILURES_SHOWN)
+                    .await?,
+                running: list::newest(&mut snapshot, Some(tenant), &running, None, RUNNING_SHOWN).await?,
+                workers_live: served.len() as i64,
+                now,
+                cursor,
+            })
+        })
+        .await
     }
-    // One snapshot: the cursor must be that of the counts.
-    let mut snapshot = store.read.begin().await?;
-    let now = store.clock.now();
-    let id = tenant.to_string();
-    let cursor = outbox::newest(&mut snapshot).await?;
-    let mut cards = counted(&mut snapshot, &id).await?;
-    split_waiting(&mut snapshot, &mut cards, &id, now).await?;
-    add_rates(&mut snapshot, &mut cards, &id, now).await?;
-    add_controls(&mut snapshot, &mut cards).await?;
-    let served = live_workers(&mut snapshot, now).await?;
-    for card in cards.values_mut() {
-        card.unserved = card.queued > 0
-            && !served.iter().any(|queues| workers::serves(queues, &card.domain, &card.queue));
-    }
-    let failures = vec![JobStatus::Failed, JobStatus::DeadLetter, JobStatus::Quarantined];
-    let failures = JobFilter { statuses: failures, ..JobFilter::default() };
-    let running = JobFilter { statuses: vec![JobStatus::Processing], ..JobFilter::default() };
-    Ok(Overview {
-        cards: cards.into_values().collect(),
-        recent_failures: list::newest(&mut snapshot, Some(tenant), &failures, None, FAILURES_SHOWN).await?,
-        running: list::newest(&mut snapshot, Some(tenant), &running, None, RUNNING_SHOWN).await?,
-        workers_live: served.len() as i64,
-        now,
-        cursor,
-    })
 }
 
 /// One card per queue that has had a job, from the counters; all queued jobs count as ready for now.

@@ -10,6 +10,7 @@ use crate::{
     filter::{Order, Selection},
 };
 use leasehold_queue::Clock;
+use leasehold_queue::prelude::*;
 use leasehold_types::{
     JobFilter, JobStatus, TenantId,
     browse::{Browse, SortBy, SortOrder, Sorting},
@@ -50,7 +51,7 @@ async fn migrated() -> (SqliteConnection, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let url = format!("sqlite:{}", folder.path().join("plans.db").display());
     let store = SqliteStore::connect(&url, Clock::system(), Options::default()).await.unwrap();
-    leasehold_queue::Store::migrate(&*store).await.unwrap();
+    store.migrate().await.unwrap();
     (SqliteConnection::connect(&url).await.unwrap(), folder)
 }
 

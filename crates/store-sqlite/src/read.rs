@@ -1,9 +1,17 @@
 //! One job with everything its page shows, read from one snapshot.
 
-use crate::{SqliteStore, convert::Table, error::Outcome, list::JobRecord, logs, outbox};
-use leasehold_queue::Scope;
+use crate::{
+    SqliteStore,
+    convert::Table,
+    error::{Outcome, outcome},
+    filter::words_of,
+    list::JobRecord,
+    logs, outbox,
+};
+use async_trait::async_trait;
+use leasehold_queue::{JobQueries, Scope, StoreResult};
 use leasehold_types::{
-    AttemptOutcome, JobRef,
+    AttemptOutcome, JobFilter, JobRef, TenantId,
     view::{AttemptView, JobDetail, JobLink, JobRow, StageMark, TrailEntry},
 };
 use sqlx::SqliteConnection;
@@ -16,6 +24,60 @@ const AUDIT: Table = Table("audit_log");
 const TRAIL_SHOWN: i64 = 200;
 /// More children than this are not listed.
 const CHILDREN_SHOWN: i64 = 100;
+
+#[async_trait]
+impl JobQueries for SqliteStore {
+    async fn job(&self, scope: &Scope, job: JobRef, log_lines: u32) -> StoreResult<Option<JobDetail>> {
+        outcome(async {
+            let mut snapshot = self.read.begin().await?;
+            let Some(number) = locate(&mut snapshot, scope, job).await? else { return Ok(None) };
+            let row: JobRow = row_of(&mut snapshot, number).await?.try_into()?;
+            let more = more_of(&mut snapshot, number).await?;
+            let attempts = attempts_of(&mut snapshot, &row, &more, log_lines).await?;
+            let links = links_of(&mut snapshot, number, more.parent_job_id, &more.tenant_id).await?;
+            let (parents, children) = links.into_iter().partition::<Vec<_>, _>(|link| link.number < number);
+            let trail = trail_of(&mut snapshot, number).await?;
+            let cursor = outbox::newest(&mut snapshot).await?;
+            Ok(Some(JobDetail {
+                tenant_id: JOBS.parse("tenant_id", &more.tenant_id)?,
+                stages: DEFINITIONS.json_opt("stages", more.stages.as_deref())?.unwrap_or_default(),
+                payload: JOBS.json("payload", &more.payload)?,
+                result: JOBS.json_opt("result", more.result.as_deref())?,
+                metadata: JOBS.json("metadata", &more.metadata)?,
+                queued_at: JOBS.time("queued_at", &more.queued_at)?,
+                updated_at: JOBS.time("updated_at", &more.updated_at)?,
+                cancelled_at: JOBS.time_opt("cancelled_at", more.cancelled_at.as_deref())?,
+                leased_until: JOBS.time_opt("leased_until", more.leased_until.as_deref())?,
+                silent: None,
+                quarantined_at: JOBS.time_opt("quarantined_at", more.quarantined_at.as_deref())?,
+                failure_timeline: JOBS.json("failure_timeline", &more.failure_timeline)?,
+                row,
+                definition_key: more.definition_key,
+                owner_user_id: more.owner_user_id,
+                project_id: more.project_id,
+                requested_by: more.requested_by,
+                source_ref: more.source_ref,
+                trace_id: more.trace_id,
+                request_id: more.request_id,
+                correlation_id: more.correlation_id,
+                dedupe_key: more.dedupe_key,
+                concurrency_key: more.concurrency_key,
+                parent: parents.into_iter().next(),
+                children,
+                error_class: more.error_class,
+                error_message: more.error_message,
+                error_stack: more.error_stack,
+                cancellation_reason: more.cancellation_reason,
+                cancelled_by: more.cancelled_by,
+                attempts,
+                trail,
+                now: self.clock.now(),
+                cursor,
+            }))
+        })
+        .await
+    }
+}
 
 /// The number of a job the scope reaches; `FORBIDDEN` outside its domains. Another tenant's job is as if it did not
 /// exist.
@@ -55,6 +117,42 @@ pub(crate) async fn locate(
     Ok(Some(number))
 }
 
+/// The job of this tenant that the text names by its number or id.
+pub(crate) async fn named(
+    connection: &mut SqliteConnection,
+    tenant: Option<TenantId>,
+    text: &str,
+) -> Outcome<Option<i64>> {
+    let (number, id) = match text.parse() {
+        Ok(JobRef::Number(number)) => (Some(number), None),
+        Ok(JobRef::Id(id)) => (None, Some(id.to_string())),
+        Err(()) => return Ok(None),
+    };
+    let tenant = tenant.map(|id| id.to_string());
+    let found = sqlx::query_scalar!(
+        r#"SELECT number AS "number!: i64" FROM jobs
+           WHERE number = COALESCE(?1, (SELECT number FROM jobs WHERE id = ?2)) AND (?3 IS NULL OR tenant_id = ?3)"#,
+        number,
+        id,
+        tenant
+    )
+    .fetch_optional(connection)
+    .await?;
+    Ok(found)
+}
+
+/// The job that the text of a filter names.
+pub(crate) async fn named_by(
+    connection: &mut SqliteConnection,
+    tenant: Option<TenantId>,
+    filter: &JobFilter,
+) -> Outcome<Option<i64>> {
+    match words_of(filter) {
+        Some(words) => named(connection, tenant, words).await,
+        None => Ok(None),
+    }
+}
+
 /// The columns a list does not show.
 struct MoreRecord {
     tenant_id: String,
@@ -86,59 +184,6 @@ struct MoreRecord {
     quarantined_at: Option<String>,
     failure_timeline: String,
     stage_log: Option<String>,
-}
-
-pub(crate) async fn job(
-    store: &SqliteStore,
-    scope: &Scope,
-    job: JobRef,
-    log_lines: u32,
-) -> Outcome<Option<JobDetail>> {
-    let mut snapshot = store.read.begin().await?;
-    let Some(number) = locate(&mut snapshot, scope, job).await? else { return Ok(None) };
-    let row: JobRow = row_of(&mut snapshot, number).await?.try_into()?;
-    let more = more_of(&mut snapshot, number).await?;
-    let attempts = attempts_of(&mut snapshot, &row, &more, log_lines).await?;
-    let links = links_of(&mut snapshot, number, more.parent_job_id, &more.tenant_id).await?;
-    let (parents, children) = links.into_iter().partition::<Vec<_>, _>(|link| link.number < number);
-    let trail = trail_of(&mut snapshot, number).await?;
-    let cursor = outbox::newest(&mut snapshot).await?;
-    Ok(Some(JobDetail {
-        tenant_id: JOBS.parse("tenant_id", &more.tenant_id)?,
-        stages: DEFINITIONS.json_opt("stages", more.stages.as_deref())?.unwrap_or_default(),
-        payload: JOBS.json("payload", &more.payload)?,
-        result: JOBS.json_opt("result", more.result.as_deref())?,
-        metadata: JOBS.json("metadata", &more.metadata)?,
-        queued_at: JOBS.time("queued_at", &more.queued_at)?,
-        updated_at: JOBS.time("updated_at", &more.updated_at)?,
-        cancelled_at: JOBS.time_opt("cancelled_at", more.cancelled_at.as_deref())?,
-        leased_until: JOBS.time_opt("leased_until", more.leased_until.as_deref())?,
-        silent: None,
-        quarantined_at: JOBS.time_opt("quarantined_at", more.quarantined_at.as_deref())?,
-        failure_timeline: JOBS.json("failure_timeline", &more.failure_timeline)?,
-        row,
-        definition_key: more.definition_key,
-        owner_user_id: more.owner_user_id,
-        project_id: more.project_id,
-        requested_by: more.requested_by,
-        source_ref: more.source_ref,
-        trace_id: more.trace_id,
-        request_id: more.request_id,
-        correlation_id: more.correlation_id,
-        dedupe_key: more.dedupe_key,
-        concurrency_key: more.concurrency_key,
-        parent: parents.into_iter().next(),
-        children,
-        error_class: more.error_class,
-        error_message: more.error_message,
-        error_stack: more.error_stack,
-        cancellation_reason: more.cancellation_reason,
-        cancelled_by: more.cancelled_by,
-        attempts,
-        trail,
-        now: store.clock.now(),
-        cursor,
-    }))
 }
 
 async fn row_of(connection: &mut SqliteConnection, number: i64) -> Outcome<JobRecord> {
@@ -267,12 +312,28 @@ async fn links_of(
         .collect()
 }
 
-/// The newest entries, oldest first.
+/// The newest entries, oldest first: of the audit log, and of events that name who caused them, because a bulk
+/// operation leaves one entry for all of its jobs.
 async fn trail_of(connection: &mut SqliteConnection, number: i64) -> Outcome<Vec<TrailEntry>> {
-    let number = number.to_string();
+    let text = number.to_string();
     let rows = sqlx::query!(
-        "SELECT created_at, actor, action, reason FROM audit_log
-         WHERE object_type = 'job' AND object_id = ?1 ORDER BY id DESC LIMIT ?2",
+        r#"SELECT created_at AS "created_at!: String", actor AS "actor!: String", action AS "action!: String", reason
+           FROM (
+             SELECT * FROM (
+               SELECT created_at, actor, action, reason FROM audit_log
+               WHERE object_type = 'job' AND object_id = ?1 ORDER BY id DESC LIMIT ?3)
+             UNION ALL
+             SELECT * FROM (
+               SELECT created_at, attrs ->> 'actor',
+                      CASE kind WHEN 'job.requeued' THEN 'job.requeue' WHEN 'job.rescheduled' THEN 'job.reschedule'
+                                ELSE 'job.cancel' END,
+                      attrs ->> 'message'
+               FROM job_events
+               WHERE job_number = ?2 AND attrs ->> 'actor' IS NOT NULL
+                 AND kind IN ('job.cancelled', 'job.cancel_requested', 'job.requeued', 'job.rescheduled')
+               ORDER BY id DESC LIMIT ?3))
+           ORDER BY created_at DESC LIMIT ?3"#,
+        text,
         number,
         TRAIL_SHOWN
     )

@@ -4,12 +4,13 @@
 use crate::{
     SqliteStore,
     convert::limit,
-    error::Outcome,
+    error::{Outcome, outcome},
     settle::{End, Settlement},
     standing::standings,
 };
+use async_trait::async_trait;
 use leasehold_queue::{
-    Scope,
+    ReclaimLeases, Scope, StoreResult,
     params::{AttemptFacts, Reclaimed},
     transition::{Ending, Rules},
     upkeep::Place,
@@ -17,40 +18,46 @@ use leasehold_queue::{
 use leasehold_types::{Timestamp, WorkerId};
 use sqlx::SqliteConnection;
 
-/// Of one place and of the tenants the scope reaches.
-pub(crate) async fn reclaim_expired(
-    store: &SqliteStore,
-    scope: &Scope,
-    place: &Place,
-    rules: &Rules,
-    max: u32,
-) -> Outcome<Vec<Reclaimed>> {
-    let now = store.clock.now();
-    // Mostly there is nothing to do: look without the writer's lock first.
-    if expired(&mut *store.read.acquire().await?, scope, place, 1, now).await?.is_empty() {
-        return Ok(Vec::new());
+#[async_trait]
+impl ReclaimLeases for SqliteStore {
+    async fn reclaim_in(
+        &self,
+        scope: &Scope,
+        place: &Place,
+        rules: &Rules,
+        limit: u32,
+    ) -> StoreResult<Vec<Reclaimed>> {
+        outcome(async {
+            let now = self.clock.now();
+            // Mostly there is nothing to do: look without the writer's lock first.
+            if expired(&mut *self.read.acquire().await?, scope, place, 1, now).await?.is_empty() {
+                return Ok(Vec::new());
+            }
+            let mut tx = self.begin().await?;
+            let numbers = expired(&mut tx, scope, place, limit, now).await?;
+            let mut settlement = Settlement::default();
+            let mut reclaimed = Vec::with_capacity(numbers.len());
+            let lost = End {
+                ending: &Ending::Lost,
+                result: None,
+                facts: &AttemptFacts::default(),
+                token: None,
+                policy: None,
+            };
+            for mut job in standings(&mut tx, &numbers).await? {
+                let worker_id =
+                    WorkerId(job.holder.as_ref().map(|(worker, _)| worker.clone()).unwrap_or_default());
+                let status = settlement.end(&mut job, &lost, rules, now)?;
+                reclaimed.push(Reclaimed { number: job.number, status, worker_id });
+            }
+            settlement.write(&mut tx, now).await?;
+            tx.commit().await?;
+            self.ring_after(&settlement, now);
+            reclaimed.sort_by_key(|job| job.number);
+            Ok(reclaimed)
+        })
+        .await
     }
-    let mut tx = store.begin().await?;
-    let numbers = expired(&mut tx, scope, place, max, now).await?;
-    let mut settlement = Settlement::default();
-    let mut reclaimed = Vec::with_capacity(numbers.len());
-    let lost = End {
-        ending: &Ending::Lost,
-        result: None,
-        facts: &AttemptFacts::default(),
-        token: None,
-        policy: None,
-    };
-    for mut job in standings(&mut tx, &numbers).await? {
-        let worker_id = WorkerId(job.holder.as_ref().map(|(worker, _)| worker.clone()).unwrap_or_default());
-        let status = settlement.end(&mut job, &lost, rules, now)?;
-        reclaimed.push(Reclaimed { number: job.number, status, worker_id });
-    }
-    settlement.write(&mut tx, now).await?;
-    tx.commit().await?;
-    store.ring_after(&settlement, now);
-    reclaimed.sort_by_key(|job| job.number);
-    Ok(reclaimed)
 }
 
 /// The first jobs whose lease has run out.

@@ -1,7 +1,7 @@
 //! What workers that come over HTTP need to know before they write.
 
 use crate::{
-    SqliteStore, api_keys,
+    SqliteStore,
     convert::{Table, to_json},
     error::Outcome,
     read::locate,
@@ -13,7 +13,7 @@ use leasehold_queue::{
     remote::HeldJob,
     silence::{FORGOTTEN_AFTER, Hold, SILENT_AFTER},
 };
-use leasehold_types::{JobRef, KeyId, Timestamp, WorkerId, view::ApiKey};
+use leasehold_types::{JobRef, Timestamp, WorkerId};
 use sqlx::SqliteConnection;
 
 const JOBS: Table = Table("jobs");
@@ -39,18 +39,6 @@ impl Remote for SqliteStore {
 
     async fn prune_workers(&self) -> StoreResult<u64> {
         Ok(prune_workers(self).await?)
-    }
-
-    async fn api_keys(&self, scope: &Scope) -> StoreResult<Vec<ApiKey>> {
-        Ok(api_keys::list(self, scope).await?)
-    }
-
-    async fn revoke_key(&self, scope: &Scope, prefix: &str) -> StoreResult<ApiKey> {
-        Ok(api_keys::revoke(self, scope, prefix).await?)
-    }
-
-    async fn key_used(&self, key: KeyId) -> StoreResult<()> {
-        Ok(api_keys::used(self, key).await?)
     }
 }
 

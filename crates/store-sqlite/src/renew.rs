@@ -3,14 +3,16 @@
 use crate::{
     SqliteStore,
     convert::{Table, text, to_json},
-    error::Outcome,
+    error::{Outcome, outcome},
     outbox::{self, Attrs, Kin, NewEvent},
 };
+use async_trait::async_trait;
 use leasehold_queue::{
+    RenewLeases, StoreResult,
     params::{Lease, Measured, RenewAnswer, Renewal, Wake},
     progress::STAGES_KEPT,
 };
-use leasehold_types::{JobStatus, LiveKind, Timestamp, WorkerId, view::StageMark};
+use leasehold_types::{JobStatus, LiveKind, Timestamp, view::StageMark};
 use serde::Serialize;
 use sqlx::SqliteConnection;
 use std::collections::{BTreeMap, HashSet};
@@ -75,37 +77,6 @@ impl Held {
 /// A report that changed something: the job, its percentage, and what else to tell.
 type Told = (i64, i64, Attrs, Timestamp);
 
-pub(crate) async fn renew(store: &SqliteStore, renewals: Vec<Renewal>) -> Outcome<Vec<RenewAnswer>> {
-    if renewals.is_empty() {
-        return Ok(Vec::new());
-    }
-    let mut tx = store.begin().await?;
-    let now = store.clock.now();
-    let mut held = running(&mut tx, &renewals).await?;
-    let (mut answers, mut told, mut touched) =
-        (Vec::with_capacity(renewals.len()), Vec::new(), HashSet::new());
-    for renewal in renewals {
-        let number = renewal.lease.number;
-        let Some(job) = held.get_mut(&number).filter(|job| job.is_held_by(&renewal.lease)) else {
-            answers.push(RenewAnswer::Lost);
-            continue;
-        };
-        if let Some(at) = apply(job, renewal, store, now)? {
-            told.push((number, job.progress, job.attrs(), at));
-        }
-        touched.insert(number);
-        answers.push(RenewAnswer::Held { cancel_requested: job.cancel_requested });
-    }
-    held.retain(|number, _| touched.contains(number));
-    write_back(&mut tx, &held, now).await?;
-    announce(&mut tx, &held, &told, now).await?;
-    tx.commit().await?;
-    if !told.is_empty() {
-        store.bell.ring(Wake::Events);
-    }
-    Ok(answers)
-}
-
 /// The moment of a report that changes something.
 fn apply(
     job: &mut Held,
@@ -122,6 +93,43 @@ fn apply(
     let Some(report) = renewal.progress else { return Ok(None) };
     let at = report.at.map_or(now, |at| at.min(now));
     Ok(job.report(&report, at).then_some(at))
+}
+
+#[async_trait]
+impl RenewLeases for SqliteStore {
+    async fn renew(&self, renewals: Vec<Renewal>) -> StoreResult<Vec<RenewAnswer>> {
+        outcome(async {
+            if renewals.is_empty() {
+                return Ok(Vec::new());
+            }
+            let mut tx = self.begin().await?;
+            let now = self.clock.now();
+            let mut held = running(&mut tx, &renewals).await?;
+            let (mut answers, mut told, mut touched) =
+                (Vec::with_capacity(renewals.len()), Vec::new(), HashSet::new());
+            for renewal in renewals {
+                let number = renewal.lease.number;
+                let Some(job) = held.get_mut(&number).filter(|job| job.is_held_by(&renewal.lease)) else {
+                    answers.push(RenewAnswer::Lost);
+                    continue;
+                };
+                if let Some(at) = apply(job, renewal, self, now)? {
+                    told.push((number, job.progress, job.attrs(), at));
+                }
+                touched.insert(number);
+                answers.push(RenewAnswer::Held { cancel_requested: job.cancel_requested });
+            }
+            held.retain(|number, _| touched.contains(number));
+            write_back(&mut tx, &held, now).await?;
+            announce(&mut tx, &held, &told, now).await?;
+            tx.commit().await?;
+            if !told.is_empty() {
+                self.bell.ring(Wake::Events);
+            }
+            Ok(answers)
+        })
+        .await
+    }
 }
 
 async fn running(connection: &mut SqliteConnection, renewals: &[Renewal]) -> Outcome<BTreeMap<i64, Held>> {
@@ -211,17 +219,4 @@ async fn announce(
         }
     }
     outbox::append(connection, &events, now).await
-}
-
-/// Which running jobs of this worker were asked to stop.
-pub(crate) async fn cancel_requests(store: &SqliteStore, worker: &WorkerId) -> Outcome<Vec<i64>> {
-    let numbers = sqlx::query_scalar!(
-        r#"SELECT number AS "number!: i64" FROM jobs
-           WHERE status = 'processing' AND worker_id = ?1 AND cancel_requested_at IS NOT NULL
-           ORDER BY number"#,
-        worker.0
-    )
-    .fetch_all(&store.read)
-    .await?;
-    Ok(numbers)
 }

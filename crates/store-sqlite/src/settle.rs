@@ -12,7 +12,7 @@ use crate::{
 };
 use leasehold_queue::{
     params::AttemptFacts,
-    transition::{self, Ending, Rules, Verdict},
+    transition::{self, Ending, LOST, Rules, Verdict},
 };
 use leasehold_types::{JobStatus, LiveKind, Timestamp, view::RetryPolicy};
 use serde::Serialize;
@@ -21,7 +21,6 @@ use sqlx::SqliteConnection;
 
 /// Failures a job's row remembers.
 const TIMELINE_KEPT: usize = 10;
-const LOST: &str = "The worker was not heard of until its lease ran out.";
 
 /// How one attempt ended.
 pub(crate) struct End<'a> {
@@ -128,9 +127,10 @@ impl Settlement {
             message,
             error_code: verdict.error_code.clone(),
             error_class: verdict.error_class.map(|class| class.to_string()),
-            retry_at: verdict.available_at,
+            retry_at: verdict.retry_at(),
             worker: lost_by(&before, end),
             stage: None,
+            actor: None,
         };
         let status = verdict.status;
         self.told.push(Told { before, verdict, attrs, progress: job.progress });
@@ -212,6 +212,7 @@ fn words_of(ending: &Ending) -> (Option<String>, Option<String>) {
             let message = Some(text(&failure.message)).filter(|message| !message.is_empty());
             (message, failure.stack.as_deref().map(text))
         }
+        Ending::Snoozed(snooze) => (Some(text(&snooze.message)), None),
         Ending::Lost => (Some(LOST.to_owned()), None),
         _ => (None, None),
     }

@@ -10,26 +10,12 @@ use crate::SqliteStore;
 use async_trait::async_trait;
 use leasehold_queue::{
     Scope, StoreResult, Triggers,
-    triggers::{DueTrigger, Firing, NewAppEvent, NewTrigger, Received, TriggerEdit},
+    triggers::{DueTrigger, Firing, NewAppEvent, Received},
 };
 use leasehold_types::{FiringView, TenantId, Timestamp, Trigger, TriggerId};
 
 #[async_trait]
 impl Triggers for SqliteStore {
-    async fn create_trigger(&self, scope: &Scope, new: NewTrigger) -> StoreResult<Trigger> {
-        Ok(edit::create(self, scope, new).await?)
-    }
-    async fn update_trigger(
-        &self,
-        scope: &Scope,
-        id: TriggerId,
-        edit: TriggerEdit,
-    ) -> StoreResult<Option<Trigger>> {
-        Ok(edit::update(self, scope, id, edit).await?)
-    }
-    async fn delete_trigger(&self, scope: &Scope, id: TriggerId) -> StoreResult<()> {
-        Ok(edit::delete(self, scope, id).await?)
-    }
     async fn trigger(&self, scope: &Scope, id: TriggerId) -> StoreResult<Option<Trigger>> {
         Ok(read::one(&self.read, scope, id).await?)
     }

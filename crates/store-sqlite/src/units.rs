@@ -11,12 +11,9 @@ use async_trait::async_trait;
 use leasehold_queue::{
     Scope, StoreResult, Units,
     params::Lease,
-    units::{ClaimedUnits, ProviderSpec, UnitAnswer, UnitClaim, UnitError, UnitFinish, WorkUnit},
+    units::{ClaimedUnits, UnitAnswer, UnitClaim, UnitError, UnitFinish, WorkUnit},
 };
-use leasehold_types::{
-    JobRef, Timestamp,
-    unit::{ProviderView, UnitsView},
-};
+use leasehold_types::{JobRef, Timestamp, unit::UnitsView};
 use serde_json::Value;
 use sqlx::SqliteConnection;
 use std::time::Duration;
@@ -26,15 +23,6 @@ const UNITS: Table = Table("work_units");
 
 #[async_trait]
 impl Units for SqliteStore {
-    async fn ensure_provider(&self, spec: ProviderSpec) -> StoreResult<()> {
-        Ok(providers::ensure(self, spec).await?)
-    }
-    async fn providers(&self) -> StoreResult<Vec<ProviderView>> {
-        Ok(providers::all(self).await?)
-    }
-    async fn set_provider_active(&self, scope: &Scope, name: &str, active: bool) -> StoreResult<()> {
-        Ok(providers::set_active(self, scope, name, active).await?)
-    }
     async fn add_units(&self, lease: &Lease, units: Vec<WorkUnit>, state: Value) -> StoreResult<UnitAnswer> {
         Ok(insert::add(self, lease, units, state).await?)
     }

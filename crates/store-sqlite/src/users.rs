@@ -1,202 +1,252 @@
-//! Users, their memberships, and the very first of them.
+//! The rows of users.
 
 use crate::{
     SqliteStore,
-    audit::{Deed, audit},
     convert::Table,
-    error::{Error, Outcome, taken},
-    people::{TenantRecord, insert_tenant, no_such_tenant},
+    error::{Error, Outcome, outcome},
+    tenants::TenantRecord,
+    tx::SqliteTx,
 };
+use async_trait::async_trait;
 use leasehold_queue::{
-    Actor, Permission, Reach, Scope,
-    params::{NewTenant, NewUser},
+    StoreResult,
+    ports::{
+        tx::Tx,
+        users::{UserQueries, UserRow, UserRows},
+    },
 };
 use leasehold_types::{
-    Problem, ProblemCode, Timestamp, UserId,
-    view::{Membership, Tenant, User},
+    Timestamp, UserId,
+    people::Account,
+    view::{Membership, User},
 };
-use sqlx::SqliteConnection;
-use uuid::Uuid;
 
 const USERS: Table = Table("users");
 const MEMBERSHIPS: Table = Table("memberships");
-/// The setting that holds the hash of the one-time setup token.
-const SETUP_TOKEN: &str = "setup_token";
-/// Who made the first account.
-const SETUP_LINK: &str = "the setup link";
 
 pub(crate) struct UserRecord {
     pub id: String,
     pub email: String,
     pub name: String,
     pub password_hash: String,
-    pub super_admin: i64,
+    pub super_admin: bool,
     pub created_at: String,
     pub created_by: Option<String>,
+    pub disabled_at: Option<String>,
 }
 
-impl TryFrom<UserRecord> for (User, String) {
+impl TryFrom<UserRecord> for UserRow {
     type Error = Error;
 
     fn try_from(row: UserRecord) -> Outcome<Self> {
         let user = User {
             id: USERS.parse("id", &row.id)?,
             created_at: USERS.time("created_at", &row.created_at)?,
-            super_admin: row.super_admin != 0,
+            super_admin: row.super_admin,
             email: row.email,
             name: row.name,
         };
-        Ok((user, row.password_hash))
+        let disabled_at = USERS.time_opt("disabled_at", row.disabled_at.as_deref())?;
+        Ok(Self { user, password_hash: row.password_hash, made_by: row.created_by, disabled_at })
     }
 }
 
-pub(crate) async fn has_users(store: &SqliteStore) -> Outcome<bool> {
-    let found = sqlx::query_scalar!(r#"SELECT EXISTS (SELECT 1 FROM users) AS "found!: i64""#)
-        .fetch_one(&store.read)
-        .await?;
-    Ok(found != 0)
-}
-
-pub(crate) async fn create_user(store: &SqliteStore, scope: &Scope, new: NewUser) -> Outcome<User> {
-    if new.membership.is_some_and(|(tenant, _)| !scope.reaches(tenant)) {
-        return Err(Problem::not_found("This tenant").into());
+#[async_trait]
+impl UserRows for SqliteTx {
+    async fn has_users(&mut self) -> Outcome<bool> {
+        Ok(sqlx::query_scalar!(r#"SELECT EXISTS (SELECT 1 FROM users) AS "found!: bool""#)
+            .fetch_one(&mut *self.tx)
+            .await?)
     }
-    let mut tx = store.begin().await?;
-    let now = store.clock.now();
-    let tenant = new.membership.map(|(tenant, _)| tenant);
-    let user = insert_user(&mut tx, new, &scope.actor.to_string(), now).await?;
-    audit(&mut tx, scope, &[Deed::new(tenant, "user.create", "user", &user.email)], now).await?;
-    tx.commit().await?;
-    Ok(user)
-}
 
-pub(crate) async fn insert_user(
-    connection: &mut SqliteConnection,
-    new: NewUser,
-    by: &str,
-    now: Timestamp,
-) -> Outcome<User> {
-    let id = UserId(Uuid::now_v7());
-    let (id_text, now_text) = (id.to_string(), now.to_string());
-    sqlx::query!(
-        "INSERT INTO users (id, email, name, password_hash, super_admin, created_at, updated_at, created_by)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7)",
-        id_text,
-        new.email,
-        new.name,
-        new.password_hash,
-        new.super_admin,
-        now_text,
-        by
-    )
-    .execute(&mut *connection)
-    .await
-    .map_err(|error| taken(error, "A user with this e-mail exists already. Nothing was changed."))?;
-    if let Some((tenant, role)) = new.membership {
-        let (tenant, role) = (tenant.to_string(), role.as_str());
-        sqlx::query!(
-            "INSERT INTO memberships (tenant_id, user_id, role, created_at) VALUES (?1, ?2, ?3, ?4)",
-            tenant,
-            id_text,
-            role,
-            now_text
+    async fn insert_user(&mut self, row: &UserRow) -> Outcome<bool> {
+        let (id, created_at) = (row.user.id.to_string(), row.user.created_at.to_string());
+        let done = sqlx::query!(
+            "INSERT INTO users (id, email, name, password_hash, super_admin, created_at, updated_at, created_by)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7)
+             ON CONFLICT (email) DO NOTHING",
+            id,
+            row.user.email,
+            row.user.name,
+            row.password_hash,
+            row.user.super_admin,
+            created_at,
+            row.made_by
         )
-        .execute(&mut *connection)
-        .await
-        .map_err(no_such_tenant)?;
+        .execute(&mut *self.tx)
+        .await?;
+        Ok(done.rows_affected() > 0)
     }
-    Ok(User { id, email: new.email, name: new.name, super_admin: new.super_admin, created_at: now })
-}
 
-pub(crate) async fn create_first_admin(
-    store: &SqliteStore,
-    token_hash: &str,
-    new: NewUser,
-    tenant: Option<NewTenant>,
-    origin: Option<String>,
-) -> Outcome<(User, Option<Tenant>)> {
-    let mut tx = store.begin().await?;
-    let now = store.clock.now();
-    let now_text = now.to_string();
-    // The writer's lock is held from here on: of two visitors with the same link one finds the token gone.
-    let used = sqlx::query!(
-        "DELETE FROM instance_settings
-         WHERE key = ?1 AND value = ?2 AND (expires_at IS NULL OR expires_at > ?3)
-           AND NOT EXISTS (SELECT 1 FROM users)",
-        SETUP_TOKEN,
-        token_hash,
-        now_text
-    )
-    .execute(&mut *tx)
-    .await?;
-    if used.rows_affected() == 0 {
-        let detail = "This setup link was used, has expired or was never valid. Nothing was changed.";
-        return Err(Problem::new(ProblemCode::SetupLinkInvalid, detail).into());
+    async fn lock_user(&mut self, id: UserId) -> Outcome<Option<UserRow>> {
+        let id = id.to_string();
+        let row = sqlx::query_as!(
+            UserRecord,
+            r#"SELECT id, email, name, password_hash, super_admin AS "super_admin: bool", created_at, created_by,
+                      disabled_at
+               FROM users WHERE id = ?1"#,
+            id
+        )
+        .fetch_optional(&mut *self.tx)
+        .await?;
+        row.map(TryInto::try_into).transpose()
     }
-    let user = insert_user(&mut tx, new, SETUP_LINK, now).await?;
-    let tenant = match tenant {
-        Some(tenant) => Some(insert_tenant(&mut tx, tenant, now).await?),
-        None => None,
-    };
-    let actor = Actor::User { id: user.id, email: user.email.clone() };
-    let themselves = Scope::new(Reach::All, actor, Permission::Govern).coming_from(origin);
-    let why = Some("by the setup link");
-    let made = Deed::new(None, "user.create", "user", &user.email).because(why);
-    let house =
-        tenant.as_ref().map(|t| Deed::new(Some(t.id), "tenant.create", "tenant", &t.slug).because(why));
-    let deeds: Vec<_> = [Some(made), house].into_iter().flatten().collect();
-    audit(&mut tx, &themselves, &deeds, now).await?;
-    tx.commit().await?;
-    Ok((user, tenant))
+
+    async fn lock_user_by_email(&mut self, email: &str) -> Outcome<Option<UserRow>> {
+        let row = sqlx::query_as!(
+            UserRecord,
+            r#"SELECT id, email, name, password_hash, super_admin AS "super_admin: bool", created_at, created_by,
+                      disabled_at
+               FROM users WHERE email = ?1"#,
+            email
+        )
+        .fetch_optional(&mut *self.tx)
+        .await?;
+        row.map(TryInto::try_into).transpose()
+    }
+
+    async fn lock_super_admins(&mut self) -> Outcome<Vec<UserId>> {
+        let ids = sqlx::query_scalar!("SELECT id FROM users WHERE super_admin <> 0 AND disabled_at IS NULL")
+            .fetch_all(&mut *self.tx)
+            .await?;
+        ids.iter().map(|id| USERS.parse("id", id)).collect()
+    }
+
+    async fn update_user(
+        &mut self,
+        id: UserId,
+        name: Option<&str>,
+        password_hash: Option<&str>,
+    ) -> Outcome<Option<UserRow>> {
+        let (id, now) = (id.to_string(), self.now().to_string());
+        let row = sqlx::query_as!(
+            UserRecord,
+            r#"UPDATE users SET name = COALESCE(?2, name), password_hash = COALESCE(?3, password_hash), updated_at = ?4
+               WHERE id = ?1
+               RETURNING id AS "id!", email AS "email!", name AS "name!", password_hash AS "password_hash!",
+                         super_admin AS "super_admin!: bool", created_at AS "created_at!", created_by, disabled_at"#,
+            id,
+            name,
+            password_hash,
+            now
+        )
+        .fetch_optional(&mut *self.tx)
+        .await?;
+        row.map(TryInto::try_into).transpose()
+    }
+
+    async fn set_disabled_at(&mut self, id: UserId, at: Option<Timestamp>) -> Outcome<()> {
+        let (id, at, now) = (id.to_string(), at.map(|at| at.to_string()), self.now().to_string());
+        sqlx::query!("UPDATE users SET disabled_at = ?2, updated_at = ?3 WHERE id = ?1", id, at, now)
+            .execute(&mut *self.tx)
+            .await?;
+        Ok(())
+    }
 }
 
-pub(crate) async fn credentials(store: &SqliteStore, email: &str) -> Outcome<Option<(User, String)>> {
-    let row = sqlx::query_as!(
-        UserRecord,
-        "SELECT id, email, name, password_hash, super_admin, created_at, created_by FROM users
-             WHERE email = ?1 AND disabled_at IS NULL",
-        email
-    )
-    .fetch_optional(&store.read)
-    .await?;
-    row.map(TryInto::try_into).transpose()
-}
-
-pub(crate) async fn user(store: &SqliteStore, id: UserId) -> Outcome<Option<User>> {
-    let id = id.to_string();
-    let row = sqlx::query_as!(
-        UserRecord,
-        "SELECT id, email, name, password_hash, super_admin, created_at, created_by FROM users
-             WHERE id = ?1 AND disabled_at IS NULL",
-        id
-    )
-    .fetch_optional(&store.read)
-    .await?;
-    Ok(row.map(<(User, String)>::try_from).transpose()?.map(|(user, _)| user))
-}
-
-pub(crate) async fn memberships(store: &SqliteStore, user: UserId) -> Outcome<Vec<Membership>> {
-    let user = user.to_string();
-    let rows = sqlx::query!(
-        "SELECT t.id, t.slug, t.name, t.timezone, t.limits, t.created_at, m.role
-         FROM memberships m JOIN tenants t ON t.id = m.tenant_id
-         WHERE m.user_id = ?1 ORDER BY t.name, t.slug",
-        user
-    )
-    .fetch_all(&store.read)
-    .await?;
-    rows.into_iter()
-        .map(|row| {
-            let role = MEMBERSHIPS.parse("role", &row.role)?;
-            let tenant = TenantRecord {
-                id: row.id,
-                slug: row.slug,
-                name: row.name,
-                timezone: row.timezone,
-                limits: row.limits,
-                created_at: row.created_at,
-            };
-            Ok(Membership { tenant: tenant.try_into()?, role })
+#[async_trait]
+impl UserQueries for SqliteStore {
+    async fn has_users(&self) -> StoreResult<bool> {
+        outcome(async {
+            Ok(sqlx::query_scalar!(r#"SELECT EXISTS (SELECT 1 FROM users) AS "found!: bool""#)
+                .fetch_one(&self.read)
+                .await?)
         })
-        .collect()
+        .await
+    }
+
+    async fn credentials(&self, email: &str) -> StoreResult<Option<(User, String)>> {
+        outcome(async {
+            let row = sqlx::query_as!(
+                UserRecord,
+                r#"SELECT id, email, name, password_hash, super_admin AS "super_admin: bool", created_at, created_by,
+                          disabled_at
+                   FROM users WHERE email = ?1 AND disabled_at IS NULL"#,
+                email
+            )
+            .fetch_optional(&self.read)
+            .await?;
+            let Some(row) = row.map(UserRow::try_from).transpose()? else { return Ok(None) };
+            Ok(Some((row.user, row.password_hash)))
+        })
+        .await
+    }
+
+    async fn user(&self, id: UserId) -> StoreResult<Option<User>> {
+        outcome(async {
+            let id = id.to_string();
+            let row = sqlx::query_as!(
+                UserRecord,
+                r#"SELECT id, email, name, password_hash, super_admin AS "super_admin: bool", created_at, created_by,
+                          disabled_at
+                   FROM users WHERE id = ?1 AND disabled_at IS NULL"#,
+                id
+            )
+            .fetch_optional(&self.read)
+            .await?;
+            Ok(row.map(UserRow::try_from).transpose()?.map(|row| row.user))
+        })
+        .await
+    }
+
+    async fn memberships(&self, user: UserId) -> StoreResult<Vec<Membership>> {
+        outcome(async {
+            let user = user.to_string();
+            let rows = sqlx::query!(
+                "SELECT t.id, t.slug, t.name, t.timezone, t.limits, t.created_at, m.role
+                 FROM memberships m JOIN tenants t ON t.id = m.tenant_id
+                 WHERE m.user_id = ?1 ORDER BY t.name, t.slug",
+                user
+            )
+            .fetch_all(&self.read)
+            .await?;
+            rows.into_iter()
+                .map(|row| {
+                    let role = MEMBERSHIPS.parse("role", &row.role)?;
+                    let tenant = TenantRecord {
+                        id: row.id,
+                        slug: row.slug,
+                        name: row.name,
+                        timezone: row.timezone,
+                        limits: row.limits,
+                        created_at: row.created_at,
+                    };
+                    Ok(Membership { tenant: tenant.try_into()?, role })
+                })
+                .collect()
+        })
+        .await
+    }
+
+    async fn accounts(&self) -> StoreResult<Vec<Account>> {
+        outcome(async {
+            let rows = sqlx::query!(
+                r#"SELECT u.id, u.email, u.name, u.password_hash, u.super_admin AS "super_admin: bool", u.created_at,
+                          u.created_by, u.disabled_at,
+                          (SELECT json_group_array(slug) FROM
+                             (SELECT t.slug FROM memberships m JOIN tenants t ON t.id = m.tenant_id
+                              WHERE m.user_id = u.id ORDER BY t.name, t.slug)) AS "tenants!: String"
+                   FROM users u ORDER BY u.email"#
+            )
+            .fetch_all(&self.read)
+            .await?;
+            rows.into_iter()
+                .map(|row| {
+                    let tenants = USERS.json("tenants", &row.tenants)?;
+                    let row = UserRow::try_from(UserRecord {
+                        id: row.id,
+                        email: row.email,
+                        name: row.name,
+                        password_hash: row.password_hash,
+                        super_admin: row.super_admin,
+                        created_at: row.created_at,
+                        created_by: row.created_by,
+                        disabled_at: row.disabled_at,
+                    })?;
+                    Ok(row.account(tenants))
+                })
+                .collect()
+        })
+        .await
+    }
 }

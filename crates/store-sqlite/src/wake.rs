@@ -7,6 +7,7 @@ use tokio::sync::broadcast;
 /// A receiver that falls this far behind re-queries, which is all a wake-up asks for.
 const BUFFERED: usize = 256;
 
+#[derive(Clone)]
 pub(crate) struct Bell(broadcast::Sender<Wake>);
 
 impl Default for Bell {

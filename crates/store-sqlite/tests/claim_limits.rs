@@ -3,11 +3,8 @@
 mod common;
 
 use common::{fresh_store, open};
-use leasehold_queue::{
-    Clock, Engine, EngineConfig, Store,
-    conformance::{Bench, NOW, limits_under_load},
-    params::Selector,
-};
+use leasehold_conformance::{Bench, NOW, limits_under_load};
+use leasehold_queue::{Clock, Engine, EngineConfig, Store, params::Selector};
 use leasehold_types::WorkerId;
 use sqlx::{ConnectOptions, Connection, sqlite::SqliteConnectOptions};
 use std::{sync::Arc, time::Duration};

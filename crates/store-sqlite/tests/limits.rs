@@ -3,9 +3,9 @@
 mod common;
 
 use common::{fresh_store, open};
+use leasehold_conformance::{Bench, NOW};
 use leasehold_queue::{
     Clock, Store,
-    conformance::{Bench, NOW},
     gate::{Counted, Extent, Gate, Measure, Refusal},
     params::NewJob,
     scope::Scope,

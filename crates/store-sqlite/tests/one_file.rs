@@ -6,8 +6,9 @@
 mod common;
 
 use common::{fresh_store, open};
+use leasehold_queue::prelude::*;
 use leasehold_queue::{
-    Clock, Scope, Store,
+    Clock, Definitions, Scope, Tenants,
     params::{
         AttemptFacts, Finish, FinishAnswer, HowCreated, Idempotency, NewDefinition, NewJob, NewTenant,
         Renewal, Selector,

@@ -2,12 +2,13 @@
 
 mod common;
 
+use leasehold_conformance::{Bench, NOW};
 use leasehold_queue::{
-    Clock, Scope, Store, Upkeep,
-    conformance::{Bench, NOW},
+    Clock, Scope, Store,
+    bulk::{BulkAction, BulkRequest},
     params::Finish,
     transition::{Ending, Rules},
-    upkeep::{BulkAction, BulkRequest, Place},
+    upkeep::Place,
 };
 use leasehold_types::{JobFilter, view::BulkState};
 use serde_json::{Value, json};
@@ -15,12 +16,12 @@ use sqlx::{Connection, SqliteConnection};
 use std::sync::Arc;
 use tempfile::TempDir;
 
-async fn fresh(clock: Clock) -> (Arc<dyn Store>, Arc<dyn Upkeep>, TempDir) {
+async fn fresh(clock: Clock) -> (Arc<dyn Store>, Arc<dyn Store>, TempDir) {
     let (store, folder) = common::fresh_store(clock).await;
     (store.clone(), store, folder)
 }
 
-leasehold_queue::upkeep_suite!(crate::fresh);
+leasehold_conformance::upkeep_suite!(crate::fresh);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_archived_job_keeps_its_row_and_attempts() {
@@ -45,7 +46,7 @@ async fn an_archived_job_keeps_its_row_and_attempts() {
     };
     let scope = Scope::system("test");
     let plan = upkeep.plan_bulk(&scope, request).await.unwrap();
-    assert_eq!(upkeep.apply_bulk(&scope, plan.id, 10).await.unwrap().state, BulkState::Done);
+    assert_eq!(bench.apply_chunk(&scope, plan.id, 10).await.unwrap().state, BulkState::Done);
 
     let url = format!("sqlite:{}", folder.path().join("data/leasehold.db").display());
     let mut file = SqliteConnection::connect(&url).await.unwrap();

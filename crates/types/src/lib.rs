@@ -4,6 +4,7 @@
 //! and live events. It compiles to wasm, so keep it free of everything but serde, uuid and time.
 
 pub mod browse;
+pub mod duration;
 pub mod filter;
 pub mod id;
 pub mod limits;

@@ -7,8 +7,8 @@ use crate::{
     AttachmentId, AttemptOutcome, DefinitionId, DefinitionLimits, JobId, JobStatus, KeyId, LogStream, Role,
     Source, Stage, TenantId, TenantLimits, Timestamp, UserId,
 };
-pub use bulk::{BulkGroup, BulkOperation, BulkState};
-pub use diagnosis::{Cause, Diagnosis, DiagnosisFacts, LimitReached};
+pub use bulk::{BulkGroup, BulkOperation, BulkSkip, BulkState};
+pub use diagnosis::{Cause, Delay, Diagnosis, DiagnosisFacts, LimitReached};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -111,6 +111,13 @@ pub struct FailureMark {
     pub error_code: Option<String>,
     /// Seconds until the next attempt; none when there was no next attempt.
     pub retry_backoff: Option<f64>,
+}
+
+impl FailureMark {
+    pub fn retry_at(&self) -> Option<Timestamp> {
+        let seconds = self.retry_backoff.filter(|seconds| seconds.is_finite() && *seconds >= 0.0)?;
+        Some(Timestamp::from_micros(self.ts.micros().saturating_add((seconds * 1e6) as i64)))
+    }
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]

@@ -43,23 +43,22 @@ mod ai;
 mod book;
 mod call;
 mod drive;
+mod elsewhere;
 mod patience;
 
 use crate::{
-    executor::{Ctx, End, Executor, Outcome, Registry, failure},
+    executor::{Ctx, End, Executor, Outcome, Registry},
     providers::ProviderBook,
 };
 use async_trait::async_trait;
 use drive::Drive;
 use leasehold_queue::{
     Engine,
-    params::{AttemptFacts, ClaimedJob, NewDefinition},
-    payload,
+    params::{ClaimedJob, NewDefinition},
     progress::ProgressReport,
     transition::Failure,
     units::{Standing, UnitResult, WorkUnit},
 };
-use leasehold_types::ErrorClass;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use std::{marker::PhantomData, sync::Arc};
@@ -113,11 +112,12 @@ pub struct Kit {
     engine: Arc<Engine>,
     providers: Arc<ProviderBook>,
     lead: Arc<call::Lead>,
+    handed_back: Arc<elsewhere::HandedBack>,
 }
 
 impl Kit {
     pub fn new(engine: Arc<Engine>, providers: Arc<ProviderBook>) -> Self {
-        Self { engine, providers, lead: Arc::default() }
+        Self { engine, providers, lead: Arc::default(), handed_back: Arc::default() }
     }
 }
 
@@ -139,21 +139,10 @@ impl<C: Composite> Executor for CompositeExecutor<C> {
         // Whatever stops the job stops its calls: they are dropped with this future.
         tokio::select! {
             ended = Drive::<C>::new(&self.kit, job, ctx).run() => match ended {
-                Ok(result) => completed(result, ctx),
-                Err(failure) => Outcome::failed(failure),
+                Ok(result) => Outcome::completed(Some(result)),
+                Err(end) => Outcome::of(end),
             },
-            _ = ctx.stopped() => Outcome { end: End::Stopped, result: None, facts: AttemptFacts::default() },
-        }
-    }
-}
-
-/// A result no database would keep is an error, not a surprise.
-fn completed(result: Value, ctx: &Ctx) -> Outcome {
-    match payload::check_shape(&result, ctx.max_json_bytes) {
-        Ok(()) => Outcome::completed(Some(result)),
-        Err(_) => {
-            let message = format!("The result cannot be kept: at most {} bytes, no NUL.", ctx.max_json_bytes);
-            Outcome::failed(failure("result_too_large", ErrorClass::ValidationError, message))
+            _ = ctx.stopped() => Outcome::of(End::Stopped),
         }
     }
 }

@@ -17,7 +17,7 @@ pub(crate) use keep::Desk;
 use leasehold_queue::{
     params::{AttemptFacts, ClaimedJob},
     reports,
-    transition::{Ending, Failure},
+    transition::{Ending, Failure, Snooze},
 };
 use leasehold_types::{ErrorClass, ProblemCode};
 pub use log_buffer::{LINES_PER_ATTEMPT, LogBuffer};
@@ -50,8 +50,16 @@ pub struct Outcome {
 pub enum End {
     Completed,
     Failed(Failure),
+    /// It cannot be done by this worker now; another one, or a later attempt, may.
+    Snoozed(Snooze),
     /// It ended because [`Ctx::stopped`] said so.
     Stopped,
+}
+
+impl From<Failure> for End {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
 }
 
 impl Outcome {
@@ -60,7 +68,12 @@ impl Outcome {
     }
 
     pub fn failed(failure: Failure) -> Self {
-        Self { end: End::Failed(failure), result: None, facts: AttemptFacts::default() }
+        Self::of(End::Failed(failure))
+    }
+
+    /// Without a result.
+    pub fn of(end: End) -> Self {
+        Self { end, result: None, facts: AttemptFacts::default() }
     }
 
     /// A failure of Leasehold itself: never retried, and someone should look.
@@ -127,6 +140,7 @@ pub fn judge(end: End, stop: Option<Stop>, rules: &JobRules) -> Option<Ending> {
         (_, Some(Stop::LeaseLost)) => None,
         (End::Completed, _) => Some(Ending::Completed),
         (End::Failed(failure), _) => Some(Ending::Failed(failure)),
+        (End::Snoozed(snooze), _) => Some(Ending::Snoozed(snooze)),
         (End::Stopped, Some(Stop::Cancelled)) => Some(Ending::Cancelled),
         (End::Stopped, Some(Stop::ShuttingDown)) => Some(Ending::Released),
         (End::Stopped, Some(Stop::TimedOut)) => {

@@ -50,6 +50,8 @@ pub struct PoolConfig {
     pub queues: Vec<String>,
     /// Domains to serve; empty = all.
     pub domains: Vec<String>,
+    /// Providers that composite jobs can call here, for those who ask why a job waits.
+    pub providers: Vec<String>,
 }
 
 impl Default for PoolConfig {
@@ -64,6 +66,7 @@ impl Default for PoolConfig {
             version: env!("CARGO_PKG_VERSION").into(),
             guard_program: std::env::current_exe().unwrap_or_else(|_| PathBuf::from("/proc/self/exe")),
             queues: Vec::new(),
+            providers: Vec::new(),
             domains: Vec::new(),
         }
     }
@@ -157,7 +160,7 @@ impl Pool {
         for task in beside {
             let _ = timeout(FAREWELL, task).await;
         }
-        let _ = timeout(FAREWELL, shared.engine.store().forget_worker(&shared.worker_id)).await;
+        let _ = timeout(FAREWELL, shared.engine.forget_worker(&shared.worker_id)).await;
         tracing::info!(worker = %shared.worker_id, "the pool has ended");
     }
 }

@@ -2,7 +2,7 @@
 //! does no harm, so every process that serves runs one.
 
 use crate::host;
-use leasehold_queue::{Engine, StoreResult, throttle, triggers::DAYS_KEPT};
+use leasehold_queue::{Engine, StoreResult};
 use std::{future::Future, sync::Arc, time::Duration};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use tokio_util::sync::CancellationToken;
@@ -11,48 +11,45 @@ const RECLAIM_EVERY: Duration = Duration::from_secs(1);
 const FOLD_EVERY: Duration = Duration::from_secs(1);
 /// A row of the audit log stands in its chain this soon.
 const CHAIN_EVERY: Duration = Duration::from_millis(500);
-const CHAIN_BATCH: u32 = 1_000;
+const TRIM_EVERY: Duration = Duration::from_secs(10);
 const PING_EVERY: Duration = Duration::from_secs(30);
 const UNITS_EVERY: Duration = Duration::from_secs(2);
 /// Schedules name minutes; a second late is on time.
 const SCHEDULES_EVERY: Duration = Duration::from_secs(1);
+/// Whoever had an operation applied sees it begin.
+const OPERATIONS_EVERY: Duration = Duration::from_millis(500);
 const WORKERS_EVERY: Duration = Duration::from_secs(60);
 const PRUNE_EVERY: Duration = Duration::from_secs(3_600);
 const ATTEMPTS_EVERY: Duration = Duration::from_secs(60);
 /// A chore that hangs must not keep the next one from starting for ever.
 const PATIENCE: Duration = Duration::from_secs(60);
 const RECLAIM_BATCH: u32 = 500;
-const UNITS_BATCH: u32 = 5_000;
-const EVENT_BATCH: u32 = 5_000;
-const EVENT_ROUNDS: usize = 400;
 /// So many full batches in a row; then the others get a turn.
 const RECLAIM_ROUNDS: usize = 20;
 
 /// Runs until `shutdown`.
 pub async fn watchdog(engine: Arc<Engine>, shutdown: CancellationToken) {
-    let store = engine.store();
     let holder = host::fresh_worker_id().to_string();
     let chores = async {
         tokio::join!(
             every(RECLAIM_EVERY, "taking back lost jobs", || reclaim(&engine)),
-            every(UNITS_EVERY, "sweeping work units", || async {
-                store.sweep_units(UNITS_BATCH).await.map(drop)
-            }),
+            every(UNITS_EVERY, "sweeping work units", || engine.sweep_units()),
             every(SCHEDULES_EVERY, "firing schedules", || async {
                 engine.fire_due_triggers(&holder).await.map(drop)
             }),
-            every(PRUNE_EVERY, "forgetting old firings", || forget_firings(&engine)),
-            every(PRUNE_EVERY, "forgetting old events", || forget_events(&engine)),
-            every(FOLD_EVERY, "folding counters", || store.fold_counters()),
-            every(CHAIN_EVERY, "chaining the audit log", || chain_audit(&engine)),
-            every(PING_EVERY, "asking the database's time", || store.ping()),
-            every(WORKERS_EVERY, "forgetting silent workers", || async {
-                store.prune_workers().await.map(drop)
+            every(OPERATIONS_EVERY, "carrying on with bulk operations", || async {
+                engine.carry_on_operations(&holder).await.map(drop)
             }),
-            every(PRUNE_EVERY, "removing old sessions", || async { store.prune_sessions().await.map(drop) }),
-            every(ATTEMPTS_EVERY, "forgetting attempts to sign in", || async {
-                store.prune_attempts(throttle::MOST_KEPT).await.map(drop)
-            }),
+            every(PRUNE_EVERY, "forgetting old bulk operations", || engine.prune_operations()),
+            every(PRUNE_EVERY, "forgetting old firings", || engine.prune_firings()),
+            every(PRUNE_EVERY, "forgetting old events", || engine.prune_events()),
+            every(FOLD_EVERY, "folding counters", || engine.fold_counters()),
+            every(CHAIN_EVERY, "chaining the audit log", || engine.chain_audit()),
+            every(TRIM_EVERY, "giving back memory", || engine.trim_memory()),
+            every(PING_EVERY, "asking the database's time", || engine.ping()),
+            every(WORKERS_EVERY, "forgetting silent workers", || engine.prune_workers()),
+            every(PRUNE_EVERY, "removing old sessions", || engine.prune_sessions()),
+            every(ATTEMPTS_EVERY, "forgetting attempts to sign in", || engine.prune_attempts()),
         )
     };
     tokio::select! {
@@ -64,15 +61,9 @@ pub async fn watchdog(engine: Arc<Engine>, shutdown: CancellationToken) {
     }
 }
 
-async fn chain_audit(engine: &Engine) -> StoreResult<()> {
-    engine.write_refusals(false).await?;
-    while engine.store().chain_audit(CHAIN_BATCH).await? >= u64::from(CHAIN_BATCH) {}
-    Ok(())
-}
-
 async fn reclaim(engine: &Engine) -> StoreResult<()> {
     for _ in 0..RECLAIM_ROUNDS {
-        let lost = engine.store().reclaim_expired(&engine.config().rules, RECLAIM_BATCH).await?;
+        let lost = engine.reclaim_expired(RECLAIM_BATCH).await?;
         for job in &lost {
             tracing::warn!(job = job.number, worker = %job.worker_id, status = %job.status, "taken back from a lost worker");
         }
@@ -80,26 +71,6 @@ async fn reclaim(engine: &Engine) -> StoreResult<()> {
             break;
         }
     }
-    Ok(())
-}
-
-/// Only so many in one go: the rest waits for the next hour, or another process.
-async fn forget_events(engine: &Engine) -> StoreResult<()> {
-    let kept = engine.config().events_kept;
-    if kept.is_zero() {
-        return Ok(());
-    }
-    for _ in 0..EVENT_ROUNDS {
-        if engine.store().prune_events(kept, EVENT_BATCH).await? < u64::from(EVENT_BATCH) {
-            break;
-        }
-    }
-    Ok(())
-}
-
-async fn forget_firings(engine: &Engine) -> StoreResult<()> {
-    let before = engine.now().plus_secs(-DAYS_KEPT * 86_400);
-    while engine.store().prune_firings(before).await? > 0 {}
     Ok(())
 }
 

@@ -119,6 +119,19 @@ fn a_program_that_left_its_group_does_not_escape_either() {
     guard.wait().unwrap();
 }
 
+/// The worker may be gone by then, too: there is nobody but the kernel to do it.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_program_ends_with_its_guardian() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut guard, _socket) = guarded("echo $$ > $1/self; exec sleep 300", folder.path());
+    let program = pid_in(&folder.path().join("self"));
+    assert!(lives(program));
+    guard.kill().unwrap();
+    guard.wait().unwrap();
+    gone(program);
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn no_descriptor_but_the_three_usual_ones_is_inherited() {

@@ -1,6 +1,6 @@
 //! For those who run things: definitions, workers, queues, sweeps, bulk changes, the archive, the configuration.
 //!
-//! All of it needs an admin's key, but for the state of a queue, which any key that reads may see. What concerns the whole installation is refused by the
+//! All of it needs an admin's key, but for the state of a queue and of bulk operations, which any key that reads may see. What concerns the whole installation is refused by the
 //! engine unless the key governs it.
 
 mod archive;
@@ -10,6 +10,7 @@ mod config;
 mod confirm;
 pub mod definition_body;
 mod definitions;
+mod operations;
 pub mod place;
 mod queues;
 mod sweeps;
@@ -23,7 +24,10 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 const REASON: &str = "asked for over the API";
 
 pub fn routes(api: &Api) -> OpenApiRouter {
-    let looking = OpenApiRouter::new().routes(routes!(queues::status));
+    let looking = OpenApiRouter::new()
+        .routes(routes!(queues::status))
+        .routes(routes!(operations::list))
+        .routes(routes!(operations::show));
     let changing = OpenApiRouter::new()
         .routes(routes!(definitions::list))
         .routes(routes!(definitions::create))
@@ -37,6 +41,9 @@ pub fn routes(api: &Api) -> OpenApiRouter {
         .routes(routes!(batch::cancel))
         .routes(routes!(batch::reschedule))
         .routes(routes!(batch::requeue_quarantined))
+        .routes(routes!(operations::plan))
+        .routes(routes!(operations::apply))
+        .routes(routes!(operations::abort))
         .routes(routes!(config::show));
     let looking = guarded(looking, api, KeyScope::Read);
     looking.merge(guarded(changing, api, KeyScope::Admin)).with_state(api.clone())

@@ -1,7 +1,7 @@
 //! Definitions as those see them who enqueue: what there is, and what each one takes.
 
 use super::{
-    Answer, Api, DefinitionKeyParam, NamePath, Pairs, Refusal,
+    Answer, Api, DefinitionKeyParam, NamePath, QueryPairs, Refusal,
     admin::definition_body::{Definition, Definitions},
     openapi::guarded,
 };
@@ -30,7 +30,7 @@ struct ListParams {
     get, path = "/jobs/definitions", operation_id = "list_definitions", tag = "definitions", params(ListParams),
     responses((status = 200, body = Definitions), Refusal)
 )]
-async fn list(State(api): State<Api>, Entered(scope): Entered, mut pairs: Pairs) -> Answer<Definitions> {
+async fn list(State(api): State<Api>, Entered(scope): Entered, mut pairs: QueryPairs) -> Answer<Definitions> {
     let domain = pairs.text("domain")?;
     pairs.nothing_else()?;
     let seen = api.engine.seen_definitions(&scope, domain.as_deref()).await?;
@@ -48,7 +48,7 @@ async fn detail(
     State(api): State<Api>,
     Entered(scope): Entered,
     NamePath(key): NamePath,
-    pairs: Pairs,
+    pairs: QueryPairs,
 ) -> Answer<Definition> {
     pairs.nothing_else()?;
     Ok(Json(api.engine.seen_definition(&scope, &key).await?.into()))

@@ -1,11 +1,11 @@
 //! What happened to jobs: by cursor, as a stream, and as the stream of one job.
 
 mod job_stream;
-mod telling;
+mod responses;
 mod token;
 
 use super::{
-    Answer, Api, JobParam, JobPath, Pairs, Refusal,
+    Answer, Api, JobParam, JobPath, QueryPairs, Refusal,
     openapi::{SESSION, STREAM_TOKEN, for_readers, guarded},
 };
 use crate::auth::{
@@ -25,7 +25,7 @@ use leasehold_types::{
     browse::KindFilter,
     view::{JobDetail, JobRow},
 };
-use telling::{EventRow, EventsView, TenantStream};
+use responses::{EventRow, EventsView, TenantStream};
 use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
@@ -71,7 +71,7 @@ struct PollParams {
     limit: Option<u32>,
 }
 
-fn wanted(pairs: &mut Pairs) -> Result<(Option<i64>, KindFilter), Problem> {
+fn wanted(pairs: &mut QueryPairs) -> Result<(Option<i64>, KindFilter), Problem> {
     Ok((pairs.number("after_id", 0..=i64::MAX)?, super::jobs::kind(pairs)?))
 }
 
@@ -83,7 +83,7 @@ fn wanted(pairs: &mut Pairs) -> Result<(Option<i64>, KindFilter), Problem> {
     get, path = "/jobs/events", operation_id = "list_events", tag = "events", params(EventParams, PollParams),
     responses((status = 200, body = EventsView), Refusal)
 )]
-async fn poll(State(api): State<Api>, Entered(scope): Entered, mut pairs: Pairs) -> Answer<EventsView> {
+async fn poll(State(api): State<Api>, Entered(scope): Entered, mut pairs: QueryPairs) -> Answer<EventsView> {
     let (after, kind) = wanted(&mut pairs)?;
     let limit = pairs.number("limit", 1..=MOST_EVENTS)?.unwrap_or(USUAL_EVENTS);
     pairs.nothing_else()?;
@@ -107,7 +107,7 @@ async fn stream(
     State(api): State<Api>,
     reader: StreamReader,
     headers: HeaderMap,
-    mut pairs: Pairs,
+    mut pairs: QueryPairs,
 ) -> Result<Response, Refusal> {
     let (after, kind) = wanted(&mut pairs)?;
     nothing_but_who(pairs)?;
@@ -133,7 +133,7 @@ fn for_pages_anywhere(by_token: bool, mut stream: Response) -> Response {
 }
 
 /// Who reads has been found out before.
-fn nothing_but_who(mut pairs: Pairs) -> Result<(), Problem> {
+fn nothing_but_who(mut pairs: QueryPairs) -> Result<(), Problem> {
     pairs.one::<String>(TOKEN)?;
     pairs.one::<String>(TENANT)?;
     pairs.nothing_else()
@@ -187,7 +187,7 @@ async fn follow_job(
     reader: StreamReader,
     JobPath(job): JobPath,
     headers: HeaderMap,
-    pairs: Pairs,
+    pairs: QueryPairs,
 ) -> Result<Response, Refusal> {
     nothing_but_who(pairs)?;
     let seen = last_seen(&headers)?;

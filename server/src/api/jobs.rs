@@ -1,17 +1,16 @@
 //! Jobs: enqueue, find, look at, stop, repeat.
 
-mod asking;
 mod bulk;
 mod caller;
-mod closer;
 mod counts;
+mod detail;
 pub mod files;
-mod listing;
-mod telling;
+mod list;
+mod requests;
+mod responses;
 
-use super::{Answer, Api, Body, JobParam, JobPath, Pairs, Refusal, openapi::guarded};
+use super::{Answer, Api, Body, JobParam, JobPath, QueryPairs, Refusal, openapi::guarded};
 use crate::auth::api_key::{Entered, KeyScope};
-use asking::{CancelBody, NewJobBody};
 use axum::{
     Json,
     extract::State,
@@ -22,9 +21,10 @@ pub use caller::one_tenant;
 pub use counts::kind;
 use leasehold_queue::{Engine, Scope};
 use leasehold_types::{JobRef, Problem};
-use listing::ListParams;
-pub use telling::{Attempts, JobView};
-use telling::{Cancelled, EnqueuedOne, JobsView, Retried};
+use list::ListParams;
+use requests::{CancelBody, NewJobBody};
+pub use responses::{Attempts, JobView};
+use responses::{Cancelled, EnqueuedOne, JobsView, Retried};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 pub fn routes(api: &Api) -> OpenApiRouter {
@@ -33,10 +33,10 @@ pub fn routes(api: &Api) -> OpenApiRouter {
         .routes(routes!(list_too))
         .routes(routes!(counts::summary))
         .routes(routes!(detail))
-        .routes(routes!(closer::attempts))
-        .routes(routes!(closer::logs))
-        .routes(routes!(closer::diagnosis))
-        .routes(routes!(closer::units))
+        .routes(routes!(detail::attempts))
+        .routes(routes!(detail::logs))
+        .routes(routes!(detail::diagnosis))
+        .routes(routes!(detail::units))
         .routes(routes!(files::list));
     let writing = OpenApiRouter::new()
         .routes(routes!(enqueue))
@@ -79,7 +79,7 @@ async fn enqueue(
     let tenant = one_tenant(&scope)?;
     let parent = parent_of(&api.engine, &scope, body.parent()?).await?;
     let request = body.request(&*api.engine.definitions().await?, parent, caller)?;
-    let made = api.engine.enqueue(&scope, tenant, request).await.map_err(asking::in_dots)?;
+    let made = api.engine.enqueue(&scope, tenant, request).await.map_err(requests::in_dots)?;
     let status = if made.is_new() { StatusCode::CREATED } else { StatusCode::OK };
     Ok(located(status, made.job.id, EnqueuedOne::new(tenant, &made)))
 }
@@ -99,8 +99,8 @@ async fn parent_of(engine: &Engine, scope: &Scope, parent: Option<JobRef>) -> Re
     get, path = "/jobs", operation_id = "list_jobs", tag = "jobs", params(ListParams),
     responses((status = 200, body = JobsView), Refusal)
 )]
-async fn list(State(api): State<Api>, Entered(scope): Entered, pairs: Pairs) -> Answer<JobsView> {
-    let asked = listing::Asked::read(pairs)?;
+async fn list(State(api): State<Api>, Entered(scope): Entered, pairs: QueryPairs) -> Answer<JobsView> {
+    let asked = list::Asked::read(pairs)?;
     let found = api.engine.browse(&scope, &asked.filter, asked.page).await?;
     Ok(Json(JobsView::new(&asked, found)))
 }
@@ -112,7 +112,7 @@ async fn list(State(api): State<Api>, Entered(scope): Entered, pairs: Pairs) -> 
     get, path = "/jobs/list", operation_id = "list_jobs_alias", tag = "jobs", params(ListParams),
     responses((status = 200, body = JobsView), Refusal)
 )]
-async fn list_too(api: State<Api>, entered: Entered, pairs: Pairs) -> Answer<JobsView> {
+async fn list_too(api: State<Api>, entered: Entered, pairs: QueryPairs) -> Answer<JobsView> {
     list(api, entered, pairs).await
 }
 
@@ -128,7 +128,7 @@ async fn detail(
     State(api): State<Api>,
     Entered(scope): Entered,
     JobPath(job): JobPath,
-    pairs: Pairs,
+    pairs: QueryPairs,
 ) -> Answer<JobView> {
     pairs.nothing_else()?;
     Ok(Json(api.engine.job_without_logs(&scope, job).await?.into()))
@@ -164,7 +164,7 @@ async fn retry(
     State(api): State<Api>,
     Entered(scope): Entered,
     JobPath(job): JobPath,
-    Body(asking::Nothing {}): Body<asking::Nothing>,
+    Body(requests::Nothing {}): Body<requests::Nothing>,
 ) -> Result<Located<Retried>, Refusal> {
     let made = api.engine.retry(&scope, job).await?;
     let new = api.engine.job_without_logs(&scope, JobRef::Number(made.number)).await?;

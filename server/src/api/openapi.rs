@@ -8,7 +8,7 @@ mod streams;
 
 use super::{
     Api,
-    words::{FieldShape, JobState, Moment, ProblemShape, SortOrderWord, SortWord, SourceWord},
+    schemas::{FieldShape, JobState, Moment, ProblemShape, SortOrderWord, SortWord, SourceWord},
 };
 use crate::auth::{
     api_key::{self, Entrance, KeyScope},

@@ -26,6 +26,16 @@ pub struct TriggerParam {
     id: String,
 }
 
+/// `{id}` of a bulk operation.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
+#[expect(dead_code, reason = "only its shape is described")]
+pub struct OperationParam {
+    /// The id of the bulk operation.
+    #[param(value_type = Uuid, example = "0192f3c4-7f1e-7c3a-9d55-1b2c3d4e5f60")]
+    id: String,
+}
+
 /// `{id}` of a definition.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Path)]

@@ -1,13 +1,13 @@
 //! Triggers: rules that create jobs, on events of the tenant's application or on a schedule; and the events themselves.
 
-mod asking;
-mod telling;
+mod requests;
+mod responses;
 
 use super::{Answer, Api, Body, Query, Refusal, TriggerParam, jobs::one_tenant, openapi::guarded};
 use crate::auth::api_key::{Entered, KeyScope};
-use asking::{ListQuery, NewTriggerBody, PostedEvent, PreviewBody, RunBody, TriggerChange, TriggerPath};
 use axum::{Json, extract::State, http::StatusCode};
-use telling::{EventView, FiredView, Preview, TriggerDetail, TriggerList, TriggerView};
+use requests::{ListQuery, NewTriggerBody, PostedEvent, PreviewBody, RunBody, TriggerChange, TriggerPath};
+use responses::{EventView, FiredView, Preview, TriggerDetail, TriggerList, TriggerView};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 /// Firings shown with one trigger.

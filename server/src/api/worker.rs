@@ -3,37 +3,37 @@
 //! A worker is known by its key and the name it gives itself, so that no key can speak for another's worker. Every
 //! request after the claim shows the lease in its body.
 
-mod asking;
+mod delivery;
 mod dispatcher;
 mod files;
-mod handed;
-mod reporting;
-mod roll;
-mod room;
+mod presence;
+mod reports;
+mod requests;
+mod waiting;
 
 use super::{Answer, Api, Body, JobParam, JobPath, Refusal, openapi::guarded};
 use crate::auth::api_key::{Entered, KeyScope};
-use asking::{Claim, Claimed};
 use axum::{Json, extract::State};
 use dispatcher::Dispatcher;
 use leasehold_queue::transition::Ending;
-use reporting::{
+use presence::Presence;
+use reports::{
     Cancelled, Checkpoint, Complete, Ended, Fail, Heartbeat, Logs, Progress, Release, StillHeld, Written,
 };
-use roll::Roll;
+use requests::{Claim, Claimed};
 use std::{sync::Arc, time::Duration};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 #[derive(Clone)]
 struct Workers {
     api: Api,
-    roll: Arc<Roll>,
+    roll: Arc<Presence>,
     dispatcher: Arc<Dispatcher>,
 }
 
 impl Workers {
     fn new(api: &Api) -> Self {
-        let roll = Arc::new(Roll::new(api.engine.clone()));
+        let roll = Arc::new(Presence::new(api.engine.clone()));
         let dispatcher = Dispatcher::new(api.engine.clone(), api.ending.clone(), roll.clone());
         Self { api: api.clone(), roll, dispatcher: Arc::new(dispatcher) }
     }

@@ -5,6 +5,7 @@
 //! tenant, or the one that `X-Tenant` names. Cookies are never looked at here, so another site has nothing to borrow; only
 //! streams may also be opened by somebody signed in (`stream_reader`).
 
+use super::origin::{origin_of, request_id_of};
 use crate::{problem, rates::ApiRates, secret};
 use axum::{
     extract::{ConnectInfo, FromRequestParts, Request, State},
@@ -13,9 +14,8 @@ use axum::{
     response::Response,
 };
 use clap::ValueEnum;
-use leasehold_app::ssr::{origin_of, request_id_of};
 use leasehold_queue::{
-    Actor, Engine, Permission, Reach, Scope, refusals::Refusal as Refused, remote::USE_NOTED_EVERY,
+    Actor, Engine, Permission, Reach, Scope, refusals::Refusal as Refused, rules::api_keys::USE_NOTED_EVERY,
     throttle::network,
 };
 use leasehold_types::{Problem, ProblemCode, view::ApiKey};
@@ -168,7 +168,7 @@ async fn admit(
         return Err(Problem::new(ProblemCode::Forbidden, detail));
     }
     if key.last_used_at.is_none_or(|at| at.plus(USE_NOTED_EVERY) <= now) {
-        engine.store().key_used(key.id).await?;
+        engine.key_used(key.id).await?;
     }
     let of_installation = key.tenant_id.is_none();
     let permission = held.iter().map(|scope| scope.permission(of_installation)).max();

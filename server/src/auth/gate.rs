@@ -29,7 +29,7 @@ impl PasswordGate {
 
     /// What others know of somebody, which is no password: their address, and where they are.
     async fn known_of(&self, user: &User) -> Result<Vec<String>, Problem> {
-        let places = self.engine.store().memberships(user.id).await?;
+        let places = self.engine.memberships(user.id).await?;
         let names = places.into_iter().map(|place| place.tenant.name);
         Ok([user.email.clone()].into_iter().chain(names).collect())
     }
@@ -43,7 +43,7 @@ impl Gate for PasswordGate {
         let from = TriedFrom::Browser { address: attempt.address, device: attempt.device };
         let knock = self.engine.knock(&email, from).await?;
         // Invited, but no password chosen: like nobody.
-        let known = self.engine.store().credentials(&email).await?;
+        let known = self.engine.credentials(&email).await?;
         let known = known.filter(|(_, hash)| hash != NO_PASSWORD);
         let (user, hash) = known.map_or((None, None), |(user, hash)| (Some(user), Some(hash)));
         let right = match password::verify(attempt.password, hash).await {
@@ -106,7 +106,7 @@ impl Gate for PasswordGate {
     }
 
     async fn link_owner(&self, token: &str) -> Result<LinkOwner, Problem> {
-        let found = self.engine.store().link_owner(&secret::sha256_hex(token)).await?;
+        let found = self.engine.link_owner(&secret::sha256_hex(token)).await?;
         found.ok_or_else(|| {
             let detail = "This link was used, has expired or was replaced by a newer one. Ask for a new one.";
             Problem::new(ProblemCode::SetupLinkInvalid, detail)
@@ -114,7 +114,7 @@ impl Gate for PasswordGate {
     }
 
     async fn join(&self, scope: &Scope, user: UserId, token: &str) -> Result<Tenant, Problem> {
-        let tenant = self.engine.store().join(scope, user, &secret::sha256_hex(token)).await?;
+        let tenant = self.engine.join(scope, user, &secret::sha256_hex(token)).await?;
         let found = self.engine.store().tenant(scope, tenant).await?;
         found.ok_or_else(|| Problem::not_found("This tenant"))
     }
@@ -128,9 +128,7 @@ impl Gate for PasswordGate {
         let about: Vec<_> = about.iter().map(String::as_str).collect();
         let password_hash = password::hash(&form.password, &about).await?;
         let token_hash = secret::sha256_hex(&form.token);
-        let chosen =
-            self.engine.store().choose_password(&token_hash, name.as_deref(), &password_hash, origin);
-        Ok(chosen.await?)
+        self.engine.choose_password(&token_hash, name.as_deref(), &password_hash, origin).await
     }
 
     async fn change_password(&self, change: PasswordChange<'_>) -> Result<(), Problem> {
@@ -141,13 +139,13 @@ impl Gate for PasswordGate {
         // A browser left open must not become a place to guess at.
         let session = session_store::id_hash(session);
         let knock = self.engine.knock(&user.email, TriedFrom::Session(&session)).await?;
-        let stored = self.engine.store().credentials(&user.email).await?.map(|(_, hash)| hash);
+        let stored = self.engine.credentials(&user.email).await?.map(|(_, hash)| hash);
         if !password::verify(old, stored.filter(|hash| hash != NO_PASSWORD)).await? {
             return Err(Problem::invalid("old_password", "This is not your password. Nothing was changed."));
         }
         self.engine.passed(&knock).await?;
         let hash = password::hash(new, &[]).await?;
-        Ok(self.engine.store().change_password(scope, user.id, &hash, &session).await?)
+        self.engine.change_password(scope, user.id, &hash, &session).await
     }
 
     fn session_hash(&self, session: &Id) -> String {

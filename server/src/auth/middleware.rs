@@ -10,7 +10,7 @@ use axum::{
     response::{IntoResponse, Redirect, Response},
 };
 use leasehold_app::ssr::{CurrentUser, Flash, SESSION_FLASH, SESSION_USER};
-use leasehold_queue::{Actor, Engine, Permission, Reach, Scope, engine::SESSION_SEEN};
+use leasehold_queue::{Engine, engine::SESSION_SEEN};
 use leasehold_types::{Problem, ProblemCode, Timestamp, UserId, view::User};
 use std::{fmt::Write, sync::Arc, time::Duration};
 use tower_sessions::{Expiry, Session, SessionManagerLayer, cookie::SameSite};
@@ -86,7 +86,7 @@ pub async fn load_user(
 async fn user_of(engine: &Engine, session: &Session) -> Result<Option<User>, Problem> {
     let id = session.get::<UserId>(SESSION_USER).await.map_err(leasehold_app::ssr::session_problem)?;
     let Some(id) = id else { return Ok(None) };
-    let user = engine.store().user(id).await?;
+    let user = engine.user(id).await?;
     if user.is_some() {
         keep_alive(engine, session).await?;
     }
@@ -129,14 +129,8 @@ fn is_guarded(path: &str) -> bool {
 
 /// The first tenant by name; the page to choose on says what to do when there is none.
 async fn home(engine: &Engine, user: &User) -> Result<String, Problem> {
-    let slugs: Vec<String> = if user.super_admin {
-        let actor = Actor::User { id: user.id, email: user.email.clone() };
-        let scope = Scope::new(Reach::All, actor, Permission::Govern);
-        engine.store().tenants(&scope).await?.into_iter().map(|t| t.slug).collect()
-    } else {
-        engine.store().memberships(user.id).await?.into_iter().map(|m| m.tenant.slug).collect()
-    };
-    Ok(slugs.first().map_or_else(|| "/tenants".to_owned(), |slug| format!("/t/{slug}")))
+    let tenants = engine.tenants_of_user(user).await?;
+    Ok(tenants.first().map_or_else(|| "/tenants".to_owned(), |tenant| format!("/t/{}", tenant.slug)))
 }
 
 fn encode(text: &str) -> String {

@@ -6,6 +6,7 @@ mod gate;
 pub mod middleware;
 pub mod new_secrets;
 mod once;
+pub mod origin;
 pub mod password;
 pub mod session_cookie;
 pub mod session_store;

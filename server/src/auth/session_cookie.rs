@@ -29,7 +29,7 @@ pub async fn signed_in(
     let user =
         session.data.get(SESSION_USER).and_then(|id| serde_json::from_value::<UserId>(id.clone()).ok());
     let Some(user) = user else { return Ok(None) };
-    Ok(engine.store().user(user).await?.map(|user| (user, session_store::id_hash(&id))))
+    Ok(engine.user(user).await?.map(|user| (user, session_store::id_hash(&id))))
 }
 
 fn session_id(name: &str, headers: &HeaderMap) -> Option<Id> {

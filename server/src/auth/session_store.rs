@@ -39,11 +39,11 @@ pub fn id_hash(id: &Id) -> String {
 impl SessionStore for StoredSessions {
     async fn create(&self, record: &mut Record) -> Result<()> {
         // 128 random bits do not collide; a wrong guess here would only replace one's own new session.
-        self.0.store().save_session(row(record, self.0.now())?).await.map_err(backend)
+        self.0.save_session(row(record, self.0.now())?).await.map_err(backend)
     }
 
     async fn save(&self, record: &Record) -> Result<()> {
-        let alive = self.0.store().update_session(row(record, self.0.now())?).await.map_err(backend)?;
+        let alive = self.0.update_session(row(record, self.0.now())?).await.map_err(backend)?;
         if !alive {
             tracing::debug!("a session ended while a request was under way; it stays ended");
         }
@@ -51,7 +51,7 @@ impl SessionStore for StoredSessions {
     }
 
     async fn load(&self, id: &Id) -> Result<Option<Record>> {
-        let Some(found) = self.0.store().session(&id_hash(id)).await.map_err(backend)? else {
+        let Some(found) = self.0.session(&id_hash(id)).await.map_err(backend)? else {
             return Ok(None);
         };
         let data = serde_json::from_value(found.data).map_err(|error| Error::Decode(error.to_string()))?;
@@ -59,7 +59,7 @@ impl SessionStore for StoredSessions {
     }
 
     async fn delete(&self, id: &Id) -> Result<()> {
-        self.0.store().delete_session(&id_hash(id)).await.map_err(backend)
+        self.0.delete_session(&id_hash(id)).await.map_err(backend)
     }
 }
 

@@ -6,25 +6,23 @@ use leasehold_queue::Engine;
 use leasehold_types::{Problem, ProblemCode};
 use std::time::Duration;
 
-const SETTING: &str = "setup_token";
-
 /// A fresh token when there is no user yet. An earlier link stops working.
 pub async fn offer(engine: &Engine, valid_for: Duration) -> Result<Option<String>, Problem> {
-    if engine.store().has_users().await? {
+    if engine.has_users().await? {
         return Ok(None);
     }
     let token = secret::random_token()?;
     let expires_at = engine.now().plus(valid_for);
-    engine.store().put_setting(SETTING, &secret::sha256_hex(&token), Some(expires_at)).await?;
+    engine.offer_setup(&secret::sha256_hex(&token), expires_at).await?;
     Ok(Some(token))
 }
 
 /// Says kindly what is wrong with a link. Whether it may be used is decided again, together with using it up.
 pub async fn check(engine: &Engine, token: &str) -> Result<(), Problem> {
-    if engine.store().has_users().await? {
+    if engine.has_users().await? {
         return Err(invalid("Leasehold is already set up. Please sign in instead."));
     }
-    let stored = engine.store().setting(SETTING).await?;
+    let stored = engine.setup_offered().await?;
     // Hashes of 256 random bits: comparing them byte by byte tells an attacker nothing.
     let Some((_, expires_at)) = stored.filter(|(hash, _)| *hash == secret::sha256_hex(token)) else {
         return Err(invalid(

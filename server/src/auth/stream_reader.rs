@@ -1,6 +1,7 @@
 //! Who may open a stream of the API: a key, as everywhere; a token made for this stream; or somebody signed in on this
 //! very site, because a browser's `EventSource` can send neither a key nor any other header.
 
+use super::origin::origin_of;
 use super::{
     api_key::{self, Entrance, KeyScope},
     middleware, session_cookie,
@@ -12,7 +13,6 @@ use axum::{
     http::request::Parts,
     response::Response,
 };
-use leasehold_app::ssr::{self, origin_of};
 use leasehold_queue::Scope;
 use leasehold_types::{Problem, ProblemCode};
 use std::net::{IpAddr, SocketAddr};
@@ -87,6 +87,6 @@ async fn admit(parts: &Parts, api: &Api, address: Option<IpAddr>) -> Result<Stre
     let Some(slug) = tenant else {
         return Err(Problem::invalid(TENANT, "Name the tenant whose events you want: ?tenant=slug."));
     };
-    let visit = Box::new(ssr::admit(engine, user, &slug).await?);
+    let visit = Box::new(engine.visit(user, &slug).await?);
     Ok(StreamReader { who: Who::Session { visit, session }, bound: None })
 }

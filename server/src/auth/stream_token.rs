@@ -4,7 +4,6 @@
 
 use crate::sse::Who;
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
-use leasehold_app::ssr;
 use leasehold_queue::{Actor, Engine, Permission, Reach, Scope};
 use leasehold_types::{KeyId, Problem, ProblemCode, TenantId, Timestamp, browse::KindFilter};
 use serde::{Deserialize, Serialize};
@@ -119,8 +118,8 @@ async fn owner(engine: &Engine, claims: &Claims) -> Result<Option<Who>, Problem>
             let Some(tenant) = claims.tenant else { return Ok(None) };
             let rights = engine.store().session_rights(&[(hash.clone(), tenant)]).await?;
             let Some(right) = rights.into_iter().next().flatten() else { return Ok(None) };
-            let Some(user) = engine.store().user(right.user_id).await? else { return Ok(None) };
-            let visit = Box::new(ssr::admit(engine, user, slug).await?);
+            let Some(user) = engine.user(right.user_id).await? else { return Ok(None) };
+            let visit = Box::new(engine.visit(user, slug).await?);
             // Another tenant may have come by the slug meanwhile.
             if visit.tenant.id != tenant {
                 return Ok(None);

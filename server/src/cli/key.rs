@@ -66,7 +66,7 @@ impl Key {
                 out.say(&in_words(&keys, Style::of_stdout()), &json!(keys));
             }
             Self::Revoke { prefix } => {
-                let key = engine.store().revoke_key(&scope, &prefix).await?;
+                let key = engine.revoke_key(&scope, &prefix).await?;
                 out.say(&format!("The key {prefix} opens nothing any more."), &json!(key));
             }
         }

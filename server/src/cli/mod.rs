@@ -78,6 +78,7 @@ enum Command {
     Jobs(client::Jobs),
     /// Enqueue a job, over the API.
     Enqueue(client::Enqueue),
+    Operations(client::Operations),
     Prune(client::Prune),
     Ttl(client::Ttl),
     ArchiveMeta(client::ArchiveMeta),
@@ -129,6 +130,7 @@ pub fn main() -> ExitCode {
         // These talk to a server, which has a configuration of its own.
         Command::Jobs(jobs) => jobs.run(out),
         Command::Enqueue(enqueue) => enqueue.run(out),
+        Command::Operations(operations) => operations.run(out),
         Command::Prune(prune) => prune.run(out),
         Command::Ttl(ttl) => ttl.run(out),
         Command::ArchiveMeta(meta) => meta.run(out),
@@ -177,6 +179,7 @@ fn run(command: Command, db: Option<String>, out: Out) -> Result<(), Problem> {
             | Command::Guard { .. }
             | Command::Jobs(_)
             | Command::Enqueue(_)
+            | Command::Operations(_)
             | Command::Prune(_)
             | Command::Ttl(_)
             | Command::ArchiveMeta(_)

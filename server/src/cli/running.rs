@@ -37,10 +37,10 @@ pub fn command_book(config: &Config) -> Result<CommandBook, Problem> {
 pub async fn commands(config: &Config, engine: &Engine) -> Result<Arc<CommandBook>, Problem> {
     let mut book = command_book(config)?;
     for definition in builtin::definitions() {
-        engine.store().ensure_definition(definition).await?;
+        engine.ensure_definition(definition).await?;
     }
     for definition in book.definitions() {
-        let known = engine.store().ensure_definition(definition).await?;
+        let known = engine.ensure_definition(definition).await?;
         if known.executor != COMMAND || known.job_type != known.key {
             let detail = format!(
                 "“{}” is a kind of job of its own ({}); please give the command another name.",
@@ -86,10 +86,10 @@ pub fn provider_book(config: &Config) -> Result<ProviderBook, Problem> {
 pub async fn providers(config: &Config, engine: &Engine) -> Result<Arc<ProviderBook>, Problem> {
     let book = provider_book(config)?;
     for spec in book.specs() {
-        engine.store().ensure_provider(spec.clone()).await?;
+        engine.ensure_provider(spec.clone()).await?;
     }
     for definition in composite::definitions() {
-        engine.store().ensure_definition(definition).await?;
+        engine.ensure_definition(definition).await?;
     }
     engine.definitions_changed();
     Ok(Arc::new(book))
@@ -123,6 +123,7 @@ pub fn start_pool(
         version: env!("CARGO_PKG_VERSION").to_owned(),
         queues: config.served.queues.clone(),
         domains: config.served.domains.clone(),
+        providers: providers.names(),
         ..PoolConfig::default()
     };
     let mut registry = builtin::registry();

@@ -97,38 +97,12 @@ impl Config {
     fn from_sources(sources: &Sources) -> Result<Self, Problem> {
         unavailable::check(sources)?;
         contradictions::check(sources)?;
-        let mut engine = EngineConfig {
-            lease: sources.seconds("JOBS_LEASE_SECONDS", 60)?,
-            max_json_bytes: sources.parsed("JOBS_MAX_JSON_BYTES", 1_048_576)?,
-            max_attachment_bytes: sources.parsed("JOBS_MAX_ATTACHMENT_BYTES", 25 * 1_048_576)?,
-            attachment_url_ttl: attachment_url_ttl(sources)?,
-            allowed_queues: allow_list(sources, "JOBS_ALLOWED_QUEUES")?,
-            allowed_job_types: allow_list(sources, "JOBS_ALLOWED_JOB_TYPES")?,
-            quotas: quotas(sources)?,
-            high_watermark: sources.number_from_zero("JOBS_QUEUE_HIGH_WATERMARK")?,
-            secrets: secrets(sources)?,
-            domains: domains(sources)?,
-            archive_before_delete: sources.switch("JOBS_ARCHIVE_BEFORE_DELETE", false)?,
-            events_kept: Duration::from_secs(
-                sources.parsed::<u32>("JOBS_EVENTS_RETENTION_HOURS", 168)?.into(),
-            ) * 3_600,
-            idempotency_ttl: sources.seconds("JOBS_IDEMPOTENCY_TTL_SECONDS", 86_400)?,
-            remote: workers::limits(sources)?,
-            ..EngineConfig::default()
-        };
-        engine.rules.quarantine_threshold =
-            sources.parsed("JOBS_QUARANTINE_THRESHOLD", engine.rules.quarantine_threshold)?;
-        let longest_lease = sources.seconds("JOBS_LEASE_MAX_SECONDS", 3_600)?;
-        engine.longest_lease = longest_lease;
+        let engine = engine(sources)?;
         let heartbeat = sources.seconds("JOBS_HEARTBEAT_SECONDS", 30)?;
         let renewal = Cadence {
             every: sources.seconds("JOBS_LEASE_RENEW_SECONDS", heartbeat.as_secs())?,
             jitter: sources.seconds("JOBS_LEASE_RENEW_JITTER_SECONDS", 5)?,
         };
-        if engine.lease.is_zero() || engine.lease > longest_lease {
-            let rule = "must be at least 1 and at most JOBS_LEASE_MAX_SECONDS";
-            return Err(wrong("JOBS_LEASE_SECONDS", &engine.lease.as_secs().to_string(), rule));
-        }
         let public_url = http::public_url(sources)?;
         let report = Report::of(sources);
         Ok(Self {
@@ -140,7 +114,7 @@ impl Config {
             frozen_at: clock::frozen_at(sources)?,
             served: served::served(sources)?,
             auto_migrate: sources.switch("JOBS_AUTO_MIGRATE", true)?,
-            longest_lease,
+            longest_lease: engine.longest_lease,
             renewal,
             engine,
             shutdown_wait: sources.seconds("JOBS_SHUTDOWN_WAIT_FOR_LEASES_SEC", 0)?,
@@ -158,6 +132,38 @@ impl Config {
             report: Arc::new(report),
         })
     }
+}
+
+fn engine(sources: &Sources) -> Result<EngineConfig, Problem> {
+    let mut engine = EngineConfig {
+        lease: sources.seconds("JOBS_LEASE_SECONDS", 60)?,
+        max_json_bytes: sources.parsed("JOBS_MAX_JSON_BYTES", 1_048_576)?,
+        max_attachment_bytes: sources.parsed("JOBS_MAX_ATTACHMENT_BYTES", 25 * 1_048_576)?,
+        attachment_url_ttl: attachment_url_ttl(sources)?,
+        allowed_queues: allow_list(sources, "JOBS_ALLOWED_QUEUES")?,
+        allowed_job_types: allow_list(sources, "JOBS_ALLOWED_JOB_TYPES")?,
+        quotas: quotas(sources)?,
+        high_watermark: sources.number_from_zero("JOBS_QUEUE_HIGH_WATERMARK")?,
+        secrets: secrets(sources)?,
+        domains: domains(sources)?,
+        archive_before_delete: sources.switch("JOBS_ARCHIVE_BEFORE_DELETE", false)?,
+        events_kept: Duration::from_secs(sources.parsed::<u32>("JOBS_EVENTS_RETENTION_HOURS", 168)?.into())
+            * 3_600,
+        operations_kept: Duration::from_secs(
+            sources.parsed::<u32>("JOBS_OPERATIONS_RETENTION_DAYS", 30)?.into(),
+        ) * 86_400,
+        idempotency_ttl: sources.seconds("JOBS_IDEMPOTENCY_TTL_SECONDS", 86_400)?,
+        remote: workers::limits(sources)?,
+        ..EngineConfig::default()
+    };
+    engine.rules.quarantine_threshold =
+        sources.parsed("JOBS_QUARANTINE_THRESHOLD", engine.rules.quarantine_threshold)?;
+    engine.longest_lease = sources.seconds("JOBS_LEASE_MAX_SECONDS", 3_600)?;
+    if engine.lease.is_zero() || engine.lease > engine.longest_lease {
+        let rule = "must be at least 1 and at most JOBS_LEASE_MAX_SECONDS";
+        return Err(wrong("JOBS_LEASE_SECONDS", &engine.lease.as_secs().to_string(), rule));
+    }
+    Ok(engine)
 }
 
 fn sources(flags: Vec<(&'static str, String)>) -> Result<Sources, Problem> {

@@ -62,6 +62,7 @@ pub const SETTINGS: &[(&str, &str)] = &[
     ("JOBS_QUARANTINE_THRESHOLD", "equal failures in a row until a job is quarantined, 0 = never; 5"),
     ("JOBS_ARCHIVE_BEFORE_DELETE", "keep a copy of jobs that are pruned; false"),
     ("JOBS_EVENTS_RETENTION_HOURS", "how long events can be read, 0 = for ever; 168"),
+    ("JOBS_OPERATIONS_RETENTION_DAYS", "how long finished bulk operations are listed, 0 = for ever; 30"),
     ("JOBS_DOMAIN_SCOPED_RBAC", "keep people and keys to the domains listed for them; false"),
     ("JOBS_REQUIRE_DOMAIN_FILTER", "then programs must also name the domain they mean; false"),
     ("JOBS_RBAC_FORCE", "keep also those to their domains who govern the installation; false"),

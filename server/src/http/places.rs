@@ -157,5 +157,8 @@ mod tests {
     fn few_places_are_not_for_one_address_either() {
         let places = places(64, 512, TrustedProxies::default());
         assert_eq!(fill(&places, "127.0.0.2").len(), 48);
+        // Here it is not the reserve that ends it.
+        let places = Arc::new(Places::of(1_000, 5_000, TrustedProxies::default()));
+        assert_eq!(fill(&places, "127.0.0.2").len(), 750);
     }
 }

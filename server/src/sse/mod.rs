@@ -4,15 +4,15 @@
 //! once, in order. A reader that cannot be given everything is told to start over (`resync`) instead of being
 //! left with a hole. No database connection is held while a reader is slow.
 //!
-//! Who reads ([`Who`]: a session or a key) and what they are told ([`Telling`]: a page's events, a tenant's, one
+//! Who reads ([`Who`]: a session or a key) and what they are told ([`Feed`]: a page's events, a tenant's, one
 //! job's) are apart from how it is read ([`reader`]).
 
+mod feed;
 mod limits;
 mod page;
 mod reader;
 mod replay;
 mod rights;
-mod telling;
 mod who;
 
 use crate::{database::Database, metrics::ProcessFigures};
@@ -23,6 +23,7 @@ use axum::{
         sse::{KeepAlive, Sse},
     },
 };
+pub use feed::{Feed, hello};
 use leasehold_queue::{Engine, params::OutboxEvent};
 use leasehold_types::{Problem, ProblemCode};
 pub use limits::{Limits, Place, StreamLimits};
@@ -34,7 +35,6 @@ use std::{
     sync::{Arc, atomic::Ordering::Relaxed},
     time::Duration,
 };
-pub use telling::{Telling, hello};
 use tokio::sync::{broadcast, mpsc};
 use tokio_stream::{StreamExt, wrappers::ReceiverStream};
 use tokio_util::sync::CancellationToken;
@@ -88,7 +88,7 @@ impl Live {
     }
 
     /// Tells what happened after `after`, or from now on, until there is nothing more to tell or nobody to hear it.
-    pub fn stream(&self, seat: Seat, after: Option<i64>, telling: impl Telling) -> Response {
+    pub fn stream(&self, seat: Seat, after: Option<i64>, telling: impl Feed) -> Response {
         let Seat { who, place, watch, events } = seat;
         // A page says that it is live; a program only waits for what comes.
         let (shown, database) = (matches!(who, Who::Session { .. }), self.database.clone());

@@ -1,13 +1,13 @@
 //! `GET /t/{slug}/live`: a tenant's events for its pages.
 
-use super::{Live, Telling, Who, hello};
+use super::{Feed, Live, Who, hello};
 use crate::{auth::session_store, problem};
 use axum::{
     extract::{Path, Query, State},
     http::HeaderMap,
     response::{Response, sse::Event},
 };
-use leasehold_app::ssr::{CurrentUser, admit};
+use leasehold_app::ssr::CurrentUser;
 use leasehold_queue::params::OutboxEvent;
 use leasehold_types::{Problem, ProblemCode};
 use serde::Deserialize;
@@ -44,7 +44,7 @@ async fn open(
     let (Some(user), Some(session_id)) = (current.0, session.id()) else {
         return Err(Problem::new(ProblemCode::Unauthenticated, "Please sign in first."));
     };
-    let visit = Box::new(admit(&live.engine, user, &slug).await?);
+    let visit = Box::new(live.engine.visit(user, &slug).await?);
     let session = session_store::id_hash(&session_id);
     let seat = live.seat(Who::Session { visit, session })?;
     let resumed = headers.get("last-event-id").and_then(|v| v.to_str().ok()).and_then(|v| v.parse().ok());
@@ -56,7 +56,7 @@ struct Page {
     job: Option<i64>,
 }
 
-impl Telling for Page {
+impl Feed for Page {
     fn begin(&mut self, cursor: i64) -> Vec<Event> {
         vec![hello(cursor)]
     }

@@ -1,6 +1,6 @@
 //! One reader: replay, follow, and again when it fell behind.
 
-use super::{Telling, Who};
+use super::{Feed, Who};
 use crate::metrics::ProcessFigures;
 use axum::response::sse::Event;
 use leasehold_queue::{Engine, params::OutboxEvent};
@@ -30,7 +30,7 @@ pub struct Reader<T> {
 
 pub type Out = mpsc::Sender<Event>;
 
-impl<T: Telling> Reader<T> {
+impl<T: Feed> Reader<T> {
     pub async fn run(mut self, out: &Out) {
         if let Err(End::Resync) = self.stream(out).await {
             self.figures.stream_resyncs.fetch_add(1, Relaxed);

@@ -1,7 +1,7 @@
 //! What a reader missed while it was away, from the store.
 
 use super::{
-    Telling,
+    Feed,
     reader::{End, Out, Reader},
 };
 use std::time::Duration;
@@ -11,7 +11,7 @@ const PAGE: u32 = 500;
 const MOST_PAGES: usize = 20;
 const PATIENCE: Duration = Duration::from_secs(10);
 
-impl<T: Telling> Reader<T> {
+impl<T: Feed> Reader<T> {
     /// Sends what happened after `after`, up to `horizon`; returns the id from which live events go on.
     pub(super) async fn replay(&mut self, after: i64, horizon: i64, out: &Out) -> Result<i64, End> {
         self.nothing_missing(after, horizon).await?;

@@ -1,8 +1,7 @@
 //! Who reads a stream.
 
 use super::limits::Holder;
-use leasehold_app::ssr::Visit;
-use leasehold_queue::Scope;
+use leasehold_queue::{Scope, engine::Visit};
 
 pub enum Who {
     Session { visit: Box<Visit>, session: String },

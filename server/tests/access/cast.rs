@@ -212,6 +212,15 @@ impl Cast {
         made["id"].as_str().unwrap_or_else(|| panic!("{made}")).to_owned()
     }
 
+    /// A plan of Acme's; its id.
+    pub fn operation(&self) -> String {
+        let body = json!({"action": "cancel", "filter": {"domain": "nowhere"}, "reason": MARKER});
+        let key = self.key(Role::Admin);
+        let made = self.server.request("POST", "/api/v1/operations", &key, &body.to_string());
+        let made: Value = serde_json::from_str(&made.body).unwrap();
+        made["id"].as_str().unwrap_or_else(|| panic!("{made}")).to_owned()
+    }
+
     fn as_worker(&self, path: &str, body: Value) -> Value {
         let path = format!("/api/v1/worker/jobs/{path}");
         let answer = self.server.request("POST", &path, &self.key(Role::Worker), &body.to_string());

@@ -46,6 +46,8 @@ pub enum Thing {
     /// Of the installation, so not another tenant's.
     Definition,
     Trigger,
+    /// Planned by Acme's admin.
+    Operation,
 }
 
 pub fn case(need: Need, method: &'static str, path: &'static str) -> Case {
@@ -53,6 +55,7 @@ pub fn case(need: Need, method: &'static str, path: &'static str) -> Case {
         path if path.contains("/jobs/{id}") => Thing::Job,
         path if path.contains("/definitions/{") => Thing::Definition,
         path if path.contains("/triggers/{id}") => Thing::Trigger,
+        path if path.contains("/operations/{id}") => Thing::Operation,
         _ => Thing::None,
     };
     Case { method, path, need, query: "", body: Value::Null, thing }
@@ -142,6 +145,7 @@ impl Aim {
             }
             Thing::Definition => "steps".to_owned(),
             Thing::Trigger => cast.trigger(),
+            Thing::Operation => cast.operation(),
         };
         let address = format!("/api/v1{}{}", case.path, query).replace("{id}", &id).replace("{key}", &id);
         Self { address, body: if body.is_null() { String::new() } else { body.to_string() } }

@@ -10,6 +10,7 @@ use serde_json::json;
 on_both_databases!(
     a_key_stays_within_its_domains,
     a_key_without_a_list_sees_nothing,
+    a_worker_with_a_list_gets_jobs_of_its_domains_only,
     a_domain_may_have_to_be_named,
     a_forced_sweep_without_confirmation_does_nothing,
     pages_keep_to_the_domains_too,
@@ -86,6 +87,23 @@ fn a_key_stays_within_its_domains(house: House) {
     let office = office.later(DAY * 3, &[SCOPED, (&list, "chatbooks")]);
     let prune = json!({"statuses": ["cancelled"], "older_than_days": 1, "domain": "prompt_studio"});
     assert_eq!(office.confirm(&office.admin, "/jobs/prune", &prune).0, 403);
+}
+
+fn a_worker_with_a_list_gets_jobs_of_its_domains_only(house: House) {
+    let office = Office::new(house);
+    let mut own = office.enqueue("export", 2);
+    office.enqueue("evaluate", 3);
+    let list = list_of(&office.worker);
+    let office = office.moved(&[SCOPED, (&list, "chatbooks")]);
+    let mut claimed: Vec<i64> = office.claim().iter().map(|job| job["number"].as_i64().unwrap()).collect();
+    claimed.sort_unstable();
+    own.sort_unstable();
+    assert_eq!(claimed, own);
+    let foreign = json!({"worker_id": "w", "kinds": ["prompt_studio/*"]});
+    let (status, refused) = office.post(&office.worker, "/worker/jobs/claim", &foreign);
+    assert_eq!((status, code(&refused)), (403, "FORBIDDEN"));
+    let office = office.moved(&[SCOPED, (&list, "prompt_studio")]);
+    assert_eq!(office.claim().len(), 3);
 }
 
 fn a_key_without_a_list_sees_nothing(house: House) {

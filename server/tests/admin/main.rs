@@ -6,6 +6,7 @@ mod common;
 mod definitions;
 mod domains;
 mod office;
+mod operations;
 mod queues;
 mod refusals;
 mod sweeps;

@@ -5,10 +5,12 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// What operations are called after.
-const VERBS: [&str; 30] = [
+const VERBS: [&str; 33] = [
+    "abort",
     "acknowledge",
     "add",
     "append",
+    "apply",
     "cancel",
     "check",
     "checkpoint",
@@ -24,6 +26,7 @@ const VERBS: [&str; 30] = [
     "get",
     "heartbeat",
     "list",
+    "plan",
     "preview",
     "prune",
     "release",

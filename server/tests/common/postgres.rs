@@ -1,21 +1,7 @@
 //! A database of its own on the throw-away Postgres that the tests are given.
 
+pub use scratch_postgres::fresh_database;
 use sqlx::{Connection, Executor, PgConnection, SqliteConnection};
-
-/// The cluster goes away after the tests, so the database is left behind.
-pub fn fresh_database() -> String {
-    let server = std::env::var("POSTGRES_TEST_DSN")
-        .expect("POSTGRES_TEST_DSN names no Postgres: run through `cargo xtask pg -- …`");
-    let name = format!("server_{}", uuid::Uuid::new_v4().simple());
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(async {
-        let mut admin = PgConnection::connect(&server).await.expect("the test server answers");
-        let create = sqlx::AssertSqlSafe(format!("CREATE DATABASE {name}"));
-        admin.execute(create).await.expect("the test user may create databases");
-    });
-    let (base, _) = server.rsplit_once('/').expect("an address with a database");
-    format!("{base}/{name}")
-}
 
 /// One statement on either kind of database.
 pub fn execute(url: &str, statement: &str) {

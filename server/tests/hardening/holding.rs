@@ -120,7 +120,8 @@ fn an_http2_stream_that_is_not_read_is_not_kept_either() {
     let server = house.serve(&SHORT);
     runtime().block_on(async {
         let stream = connect(server.addr).await;
-        let read = http2::ask_and_keep_the_window_shut(stream, LARGE).await;
+        let asking = http2::ask_and_keep_the_window_shut(stream, LARGE);
+        let read = tokio::time::timeout(Duration::from_secs(60), asking).await.expect("it is given up");
         assert!(read > 0, "the answer began");
         all_gone(&server).await;
     });

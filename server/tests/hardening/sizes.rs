@@ -1,5 +1,6 @@
 //! Bodies as large as their address needs, and not larger.
 
+use super::{exchange, runtime, status_of};
 use crate::common::{House, program::Programs};
 use serde_json::{Value, json};
 
@@ -38,4 +39,21 @@ fn what_is_larger_is_refused_with_the_limit_that_holds() {
         let said = refused(path, megabytes);
         assert!(said.contains(limit), "{path}: {said}");
     }
+}
+
+/// Chunks announce nothing: what is too much is noticed while it is read.
+#[test]
+fn what_is_not_announced_is_counted() {
+    let programs = Programs::with(House::new(), &[]);
+    let address = programs.server.addr;
+    let mebibyte = format!("100000\r\n{}\r\n", "x".repeat(MIB));
+    let head = format!(
+        "POST /api/v1/jobs HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\nx-api-key: {}\r\n\
+         content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n",
+        programs.key
+    );
+    let one_byte_too_many = format!("{head}{mebibyte}{mebibyte}1\r\nx\r\n0\r\n\r\n");
+    let answer = runtime().block_on(exchange(address, one_byte_too_many.as_bytes())).unwrap();
+    assert_eq!(status_of(&answer), 413, "{answer}");
+    assert!(answer.contains("at most 2 MiB"), "{answer}");
 }

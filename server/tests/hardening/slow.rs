@@ -51,6 +51,21 @@ fn headers_that_trickle_slow_nobody_down_and_are_cut_off() {
     });
 }
 
+/// Until it is known which protocol a client speaks, no other limit holds here.
+#[test]
+fn who_says_nothing_or_half_a_greeting_is_cut_off() {
+    let house = House::new();
+    let server = house.serve(&[("JOBS_HTTP_IDLE_TIMEOUT_SECONDS", "3600")]);
+    let address = server.addr;
+    let silent = async |start: &[u8]| {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(start).await.unwrap();
+        let read = tokio::time::timeout(Duration::from_secs(40), stream.read(&mut [0])).await;
+        assert!(matches!(read, Ok(Ok(0) | Err(_))), "{start:?} is waited for: {read:?}");
+    };
+    runtime().block_on(async { tokio::join!(silent(b""), silent(b"PRI * HT")) });
+}
+
 #[test]
 fn bodies_that_never_come_keep_no_one_waiting() {
     let house = House::new();

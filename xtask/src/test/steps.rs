@@ -5,7 +5,9 @@ use std::process::Command;
 use super::Context;
 use crate::tally::Tally;
 use crate::workspace::Profile;
-use crate::{deps as dependencies, end2end, exec, queries as metadata, site, tools as toolbox};
+use crate::{
+    deps as dependencies, end2end, exec, house as house_rules, queries as metadata, site, tools as toolbox,
+};
 
 type Outcome = Result<Tally, String>;
 
@@ -28,6 +30,11 @@ pub fn format(context: &mut Context) -> Outcome {
 
 pub fn deps(context: &mut Context) -> Outcome {
     dependencies::check(context.workspace)?;
+    Ok(NO_TESTS)
+}
+
+pub fn house(context: &mut Context) -> Outcome {
+    house_rules::check(context.workspace)?;
     Ok(NO_TESTS)
 }
 

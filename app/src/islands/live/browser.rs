@@ -143,6 +143,8 @@ fn failed() {
     });
     // While it is "connecting" the browser tries again by itself, with the last event's id.
     if closed == Some(true) {
+        // The server refused. If that is because the session has ended, reading the page leads to the sign-in page.
+        tell(&Heard::Resync);
         reconnect_later();
     }
 }

@@ -31,7 +31,7 @@ fn reasons(job: &JobDetail, diagnosis: &Diagnosis) -> Vec<Reason> {
     }
     let reason = |cause: &leasehold_types::view::Cause| {
         let until = job.row.available_at.filter(|at| *at > job.now);
-        let of_time = matches!(cause.code.as_str(), "scheduled" | "retry_wait");
+        let of_time = matches!(cause.code.as_str(), "scheduled" | "retry_wait" | "snoozed");
         match why_it_waits(job, job.now).filter(|_| of_time && until.is_some()) {
             Some(text) => Reason { text, until },
             None => Reason { text: cause.text.clone(), until: None },

@@ -3,6 +3,7 @@
 mod crew;
 mod frozen;
 mod killed;
+mod operations;
 
 use leasehold_faults::open;
 use leasehold_queue::{Scope, Store, params::NewTenant};
@@ -66,4 +67,14 @@ async fn a_frozen_worker_comes_back_too_late_on_sqlite() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_frozen_worker_comes_back_too_late_on_postgres() {
     frozen::ordeal(Ground::postgres().await).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_killed_bulk_operation_is_carried_on_on_sqlite() {
+    operations::ordeal(Ground::sqlite().await).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_killed_bulk_operation_is_carried_on_on_postgres() {
+    operations::ordeal(Ground::postgres().await).await;
 }

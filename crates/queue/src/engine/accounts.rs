@@ -4,7 +4,8 @@ use super::{Engine, people::text};
 use crate::{
     engine::normalise_email,
     params::NewKey,
-    people::{EndSessions, NewMember, PasswordLink, local_part},
+    people::{EndSessions, NewMember, PasswordLink},
+    rules::members::local_part,
     scope::{Actor, Permission, Scope},
 };
 use leasehold_types::{

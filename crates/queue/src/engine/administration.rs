@@ -6,11 +6,13 @@ use crate::{
     arg_schema,
     params::{COMMAND, NewDefinition, REMOTE},
     scope::{Permission, Scope},
+    units::ProviderSpec,
 };
 use leasehold_types::{
-    DefinitionId, JobRef, Problem, Stage, stage,
+    DefinitionId, DefinitionLimits, JobRef, Problem, Stage, stage,
     view::{Definition, RetryPolicy},
 };
+use serde_json::Value;
 
 const LONGEST_TIMEOUT: i32 = 31_536_000;
 const MOST_ATTEMPTS: i32 = 100;
@@ -28,15 +30,30 @@ impl Engine {
         self.config.domains.confine(scope)
     }
 
+    /// Creates the definition, or returns the one that already has this key, unchanged: what the program brings with it.
+    pub async fn ensure_definition(&self, definition: NewDefinition) -> Result<Definition, Problem> {
+        Ok(self.store.ensure_definition(definition).await?)
+    }
+
+    /// Creates the provider, or takes over the settings given.
+    pub async fn ensure_provider(&self, provider: ProviderSpec) -> Result<(), Problem> {
+        Ok(self.store.ensure_provider(provider).await?)
+    }
+
     /// A new kind of job: run by workers over HTTP, or the policy of a command that workers know by its key.
     pub async fn create_definition(
         &self,
         scope: &Scope,
-        definition: NewDefinition,
+        mut definition: NewDefinition,
         active: bool,
     ) -> Result<Definition, Problem> {
         scope.require(Permission::Govern)?;
         check_new(&definition)?;
+        for (field, name) in names(&definition) {
+            self.config.secrets.name(field, name)?;
+        }
+        self.clean_definition(Some(&mut definition.description), Some(&mut definition.arg_schema))?;
+        self.check_stage_names(&definition.stages)?;
         let made = self.store.create_definition(scope, definition, active).await?;
         self.definitions_changed();
         Ok(made)
@@ -46,10 +63,12 @@ impl Engine {
         &self,
         scope: &Scope,
         id: DefinitionId,
-        change: DefinitionChange,
+        mut change: DefinitionChange,
     ) -> Result<Definition, Problem> {
         scope.require(Permission::Govern)?;
         check_change(&change)?;
+        self.clean_definition(change.description.as_mut(), change.arg_schema.as_mut())?;
+        self.check_stage_names(change.stages.as_deref().unwrap_or_default())?;
         let changed = self.store.update_definition(scope, id, change).await?;
         self.definitions_changed();
         Ok(changed)
@@ -103,14 +122,41 @@ impl Engine {
     pub async fn differences(&self, wanted: &[NewDefinition]) -> Result<Vec<Difference>, Problem> {
         let known = self.store.definitions().await?;
         let of = |new: &NewDefinition| known.iter().find(|known| known.key == new.key);
-        Ok(wanted.iter().filter_map(|new| Difference::between(of(new)?, new)).collect())
+        // As it would be kept; what would be refused stays, for `update_definition` to say why.
+        let kept = |new: &NewDefinition| {
+            let mut kept = new.clone();
+            match self.clean_definition(Some(&mut kept.description), Some(&mut kept.arg_schema)) {
+                Ok(()) => kept,
+                Err(_) => new.clone(),
+            }
+        };
+        Ok(wanted.iter().filter_map(|new| Difference::between(of(new)?, &kept(new))).collect())
+    }
+
+    /// What people read and fill in must not hold a secret: everybody who may see the definition sees it.
+    fn clean_definition(
+        &self,
+        description: Option<&mut String>,
+        schema: Option<&mut Value>,
+    ) -> Result<(), Problem> {
+        let secrets = &self.config.secrets;
+        if let Some(description) = description {
+            *description = secrets.words("description", description)?;
+        }
+        schema.map_or(Ok(()), |schema| secrets.schema("arg_schema", schema))
+    }
+
+    fn check_stage_names(&self, stages: &[Stage]) -> Result<(), Problem> {
+        stages.iter().try_for_each(|stage| self.config.secrets.name("stages", &stage.name))
     }
 }
 
+fn names(new: &NewDefinition) -> [(&'static str, &str); 4] {
+    [("key", &new.key), ("domain", &new.domain), ("job_type", &new.job_type), ("queue", &new.queue)]
+}
+
 fn check_new(new: &NewDefinition) -> Result<(), Problem> {
-    for (field, name) in
-        [("key", &new.key), ("domain", &new.domain), ("job_type", &new.job_type), ("queue", &new.queue)]
-    {
+    for (field, name) in names(new) {
         let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
         if !plain || !(1..=64).contains(&name.len()) {
             let message = format!("“{name}” must be 1 to 64 letters, digits, -, _ or .");
@@ -143,7 +189,7 @@ fn check_change(change: &DefinitionChange) -> Result<(), Problem> {
     check_numbers(change.timeout_seconds, change.max_attempts)?;
     change.retry.as_ref().map_or(Ok(()), check_retry)?;
     change.stages.as_deref().map_or(Ok(()), check_stages)?;
-    change.limits.as_ref().map_or(Ok(()), |limits| limits.check())?;
+    change.limits.as_ref().map_or(Ok(()), DefinitionLimits::check)?;
     change.arg_schema.as_ref().map_or(Ok(()), arg_schema::check)
 }
 

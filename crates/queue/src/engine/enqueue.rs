@@ -1,6 +1,6 @@
 //! Enqueue, one or many, and retry.
 
-use super::{Engine, door::Door, wrong_state};
+use super::{Engine, door::Door, operations::repeat_of, wrong_state};
 use crate::{
     params::{Created, HowCreated, NewJob},
     scope::{Permission, Scope},
@@ -150,21 +150,9 @@ impl Engine {
             );
             return Err(wrong_state(detail));
         }
-        let key = old
-            .definition_key
-            .ok_or_else(|| wrong_state("This job has no definition to run it again by."))?;
-        let request = EnqueueRequest {
-            queue: Some(old.row.queue),
-            priority: Some(old.row.priority),
-            max_attempts: Some(old.row.max_attempts),
-            concurrency_key: old.concurrency_key,
-            correlation_id: old.correlation_id,
-            owner_user_id: old.owner_user_id,
-            project_id: old.project_id,
-            parent: Some(old.row.number),
-            ..EnqueueRequest::new(key, old.payload, Source::Manual)
-        };
-        let new = Door::open(self, scope, old.tenant_id).await?.check(request).await?;
+        let tenant = old.tenant_id;
+        let request = repeat_of(old.into())?;
+        let new = Door::open(self, scope, tenant).await?.check(request).await?;
         self.create_one(scope, new).await
     }
 

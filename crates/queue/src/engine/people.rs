@@ -3,7 +3,7 @@
 use super::{Engine, accounts::administers};
 use crate::{
     params::{NewTenant, NewUser, TenantChange},
-    people::local_part,
+    rules::members::local_part,
     scope::{Permission, Scope},
     secrets::SecretPolicy,
     triggers::schedule::zone_name,

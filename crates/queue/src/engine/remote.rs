@@ -6,8 +6,8 @@ mod keep;
 use super::{Engine, wrong_state};
 use crate::{
     params::{
-        AttemptFacts, ClaimedJob, Finish, FinishAnswer, Lease, Measured, NewLogLine, RenewAnswer, Renewal,
-        Selector,
+        AttemptFacts, ClaimedJob, Finish, FinishAnswer, Heartbeat, Lease, Measured, NewLogLine, REMOTE,
+        RenewAnswer, Renewal, Selector,
     },
     progress,
     progress::ProgressReport,
@@ -18,8 +18,7 @@ use crate::{
     transition::Ending,
 };
 use leasehold_types::{
-    JobRef, JobStatus, LeaseId, LogStream, Problem, ProblemCode, Stage, TenantId, Timestamp, WorkerId,
-    view::Definition,
+    JobRef, JobStatus, LeaseId, LogStream, Problem, ProblemCode, Stage, Timestamp, WorkerId, view::Definition,
 };
 use serde_json::Value;
 use std::{collections::HashMap, time::Duration};
@@ -78,11 +77,20 @@ pub struct Ended {
 }
 
 impl Engine {
-    /// The kinds of job a claim may bring: those run over HTTP and asked for. Asking for one that is not is a
-    /// mistake worth hearing of, because its worker would wait for ever.
-    pub async fn remote_kinds(&self, wanted: &[(String, String)]) -> Result<Vec<(String, String)>, Problem> {
+    /// The kinds of job a claim may bring: those run over HTTP, asked for, and of the worker's domains. Asking for one
+    /// that is not is a mistake worth hearing of, because its worker would wait for ever.
+    pub async fn remote_kinds(
+        &self,
+        scope: &Scope,
+        claim: &RemoteClaim,
+    ) -> Result<Vec<(String, String)>, Problem> {
+        scope.check_any_domain()?;
+        let wanted = &claim.kinds;
+        for (domain, _) in wanted.iter().chain(&claim.queues) {
+            scope.check_domain(domain)?;
+        }
         let definitions = self.definitions().await?;
-        let remote = definitions.values().filter(|d| d.executor == "remote");
+        let remote = definitions.values().filter(|d| d.executor == REMOTE && scope.sees_domain(&d.domain));
         let mut kinds: Vec<_> = remote.map(|d| (d.domain.clone(), d.job_type.clone())).collect();
         kinds.sort();
         for (i, (domain, job_type)) in wanted.iter().enumerate() {
@@ -98,18 +106,30 @@ impl Engine {
         Ok(kinds)
     }
 
-    /// Takes jobs of a tenant for a worker over HTTP.
-    pub async fn remote_claim(
+    /// A worker over HTTP says what it can run; false when its key has `most` others already.
+    pub async fn introduce_worker(
         &self,
-        tenant: Option<TenantId>,
-        claim: &RemoteClaim,
-    ) -> Result<Vec<ClaimedJob>, Problem> {
-        let kinds = self.remote_kinds(&claim.kinds).await?;
+        key_prefix: &str,
+        beat: Heartbeat,
+        most: u32,
+    ) -> Result<bool, Problem> {
+        Ok(self.store.introduce_worker(key_prefix, beat, most).await?)
+    }
+
+    /// Signs of life of many workers at once.
+    pub async fn workers_seen(&self, workers: &[WorkerId]) -> Result<(), Problem> {
+        Ok(self.store.workers_seen(workers).await?)
+    }
+
+    /// Takes jobs for a worker over HTTP: of its tenant, and of the domains its key is confined to.
+    pub async fn remote_claim(&self, scope: &Scope, claim: &RemoteClaim) -> Result<Vec<ClaimedJob>, Problem> {
+        let kinds = self.remote_kinds(scope, claim).await?;
         if kinds.is_empty() {
             // No kinds would mean any, those of other workers too.
             return Ok(Vec::new());
         }
-        let selector = Selector { kinds, queues: claim.queues.clone(), tenant, ..Selector::default() };
+        let selector =
+            Selector { kinds, queues: claim.queues.clone(), tenant: scope.tenant(), ..Selector::default() };
         Ok(self.claim(&claim.worker, &selector, claim.limit, claim.lease).await?)
     }
 

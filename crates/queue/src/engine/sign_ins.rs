@@ -2,7 +2,7 @@
 
 use super::{Engine, attachments::KEYS_FRESH};
 use crate::{
-    audit::Act,
+    audit::NewAuditEntry,
     devices,
     refusals::Refusal,
     scope::{Actor, Permission, Reach, Scope},
@@ -116,9 +116,8 @@ impl Engine {
         device: Option<&str>,
         origin: Option<String>,
     ) -> Result<String, Problem> {
-        let act =
-            Act { action: "user.sign_in", object_type: "user", object_id: &user.email, reason: Some(how) };
-        self.store.record_act(&themselves(user, origin), act).await?;
+        let entry = NewAuditEntry::new(None, "user.sign_in", "user", &user.email).because(how);
+        self.store.record(&themselves(user, origin), entry).await?;
         let (signer, account) = (self.signer(KEYS_FRESH).await?, hashed(&["account", &user.email]));
         let known = device.and_then(|token| devices::check(&signer, token, &account, self.now()));
         let device = match known {
@@ -129,13 +128,13 @@ impl Engine {
     }
 
     pub async fn signed_out(&self, user: &User, origin: Option<String>) -> Result<(), Problem> {
-        let act = Act { action: "user.sign_out", object_type: "user", object_id: &user.email, reason: None };
-        Ok(self.store.record_act(&themselves(user, origin), act).await?)
+        let entry = NewAuditEntry::new(None, "user.sign_out", "user", &user.email);
+        Ok(self.store.record(&themselves(user, origin), entry).await?)
     }
 }
 
 fn themselves(user: &User, origin: Option<String>) -> Scope {
-    let actor = Actor::User { id: user.id, email: user.email.clone() };
+    let actor = Actor::user(user);
     Scope::new(Reach::All, actor, Permission::View).coming_from(origin)
 }
 

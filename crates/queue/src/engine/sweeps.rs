@@ -1,15 +1,11 @@
-//! Sweeps that a person starts, and plans that are applied to their end.
+//! Sweeps that a person starts.
 
 use super::Engine;
 use crate::{
     scope::{Permission, Scope},
     upkeep::{IntegrityCount, Place, TtlRule},
 };
-use leasehold_types::{
-    Problem,
-    view::{BulkOperation, BulkState},
-};
-use uuid::Uuid;
+use leasehold_types::Problem;
 
 const CHUNK: u32 = 500;
 /// Chunks of one call; whoever has more to end calls again.
@@ -68,23 +64,6 @@ impl Engine {
             all.fixed += found.fixed;
         }
         Ok(all)
-    }
-
-    /// Applies a plan to its end, telling after each chunk how far it has come. Each chunk stands by itself: what
-    /// is cut off here goes on with the next call.
-    pub async fn apply_bulk_to_end(
-        &self,
-        scope: &Scope,
-        plan: Uuid,
-        mut told: impl FnMut(&BulkOperation),
-    ) -> Result<BulkOperation, Problem> {
-        loop {
-            let operation = self.apply_bulk(scope, plan).await?;
-            told(&operation);
-            if operation.state != BulkState::Applying {
-                return Ok(operation);
-            }
-        }
     }
 }
 

@@ -15,7 +15,7 @@ use crate::{
 use leasehold_types::{
     Problem, ProblemCode, Source, TenantId, Timestamp, TriggerId, TriggerKind, TriggerRule, view::Tenant,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// Thousands of templates are held in memory when their minute comes.
 const LARGEST_TEMPLATE: usize = 16 * 1024;
@@ -55,16 +55,7 @@ impl Engine {
         let has_placeholders = template::check(&decided.payload_template, roots)?;
         let mut door = Door::open(self, scope, tenant.id).await?;
         let nothing = json!({});
-        let cause = match &decided.rule {
-            TriggerRule::Schedule { timezone, .. } => {
-                Some(Cause::Schedule { due_at: next_due_at.unwrap_or(self.now()), timezone })
-            }
-            TriggerRule::Event { .. } if !has_placeholders => {
-                Some(Cause::Event { payload: &nothing, event_id: None })
-            }
-            // What the values will be is not known yet.
-            TriggerRule::Event { .. } => None,
-        };
+        let cause = first_cause(&decided.rule, next_due_at.unwrap_or(self.now()), &nothing, has_placeholders);
         let fits = match cause {
             Some(cause) => Making {
                 tenant,
@@ -130,4 +121,21 @@ fn not_saved(problem: Problem, redactor: &Redactor) -> Problem {
             not_saved.with_field(error.field.replacen("payload", "payload_template", 1), error.message);
     }
     not_saved
+}
+
+/// What the trigger's first job would come from, as far as it can be known before.
+fn first_cause<'a>(
+    rule: &'a TriggerRule,
+    due_at: Timestamp,
+    nothing: &'a Value,
+    has_placeholders: bool,
+) -> Option<Cause<'a>> {
+    match rule {
+        TriggerRule::Schedule { timezone, .. } => Some(Cause::Schedule { due_at, timezone }),
+        TriggerRule::Event { .. } if !has_placeholders => {
+            Some(Cause::Event { payload: nothing, event_id: None })
+        }
+        // What the values will be is not known yet.
+        TriggerRule::Event { .. } => None,
+    }
 }

@@ -13,7 +13,7 @@ use crate::{
     payload,
     scope::{Permission, Scope},
     triggers::{
-        Firing, NewTrigger, TriggerEdit, Verdict,
+        Firing, NewTrigger, TriggerEdit, Verdict, no_such_trigger,
         schedule::{Schedule, Upcoming, zone_name},
         template,
     },
@@ -196,7 +196,7 @@ impl Engine {
 
     /// As it is kept, for whoever may use the domain it makes jobs in.
     async fn kept_trigger(&self, scope: &Scope, id: TriggerId) -> Result<Trigger, Problem> {
-        let found = self.store.trigger(scope, id).await?.ok_or_else(|| Problem::not_found("This trigger"))?;
+        let found = self.store.trigger(scope, id).await?.ok_or_else(no_such_trigger)?;
         if let Some(definition) = self.definitions().await?.get(&found.definition_id) {
             scope.check_domain(&definition.domain)?;
         }

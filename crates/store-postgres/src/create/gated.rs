@@ -4,13 +4,14 @@
 //! so of a hundred calls for seven places exactly seven find one.
 
 use super::{
-    Inserted, ROUNDS, contended, insert, lost_a_race, measured,
+    Inserted, ROUNDS, insert, lost_a_race, measured,
     plan::{self, Decision},
     step_aside,
 };
-use crate::{PostgresStore, error::database};
+use crate::{PostgresStore, convert::moment, error::database};
 use leasehold_queue::{
     Scope, StoreResult,
+    create::contended,
     gate::{self, Turnstile},
     params::NewJob,
 };
@@ -38,7 +39,7 @@ impl PostgresStore {
             }
             step_aside(round).await;
         }
-        Err(contended())
+        Err(contended().into())
     }
 
     /// Replays and dedupe hits pass no gate, so they need not wait for anybody's lock either.
@@ -51,31 +52,31 @@ impl PostgresStore {
     /// None when another call took one of the keys meanwhile.
     async fn try_gated(&self, scope: &Scope, jobs: &[NewJob]) -> StoreResult<Option<Done>> {
         let mut tx = self.work.begin().await.map_err(database)?;
-        let done = self.gated_within(&mut tx, scope, jobs).await?;
+        let done = within(&mut tx, scope, jobs, self.clock.now(), self.outbox).await?;
         if done.is_some() {
             tx.commit().await.map_err(database)?;
         }
         Ok(done)
     }
+}
 
-    /// The same inside a transaction that goes on; with None it is of no more use.
-    pub(super) async fn gated_within(
-        &self,
-        connection: &mut PgConnection,
-        scope: &Scope,
-        jobs: &[NewJob],
-    ) -> StoreResult<Option<Done>> {
-        lock(connection, jobs).await.map_err(database)?;
-        let now = self.clock.now();
-        let known = plan::look_up_within(connection, jobs, self.now()).await?;
-        let counts = measured::counts(connection, jobs, now).await.map_err(database)?;
-        let decisions = plan::decide(scope, jobs, &known, &mut Turnstile::new(counts, now));
-        let chosen = plan::chosen(jobs, &decisions);
-        match insert_all(connection, scope, &chosen, now, self.outbox).await {
-            Ok(inserted) => Ok(Some((decisions, inserted))),
-            Err(error) if lost_a_race(&error) => Ok(None),
-            Err(error) => Err(database(error)),
-        }
+/// The same inside a transaction that goes on; with None it is of no more use.
+pub(super) async fn within(
+    connection: &mut PgConnection,
+    scope: &Scope,
+    jobs: &[NewJob],
+    now: Timestamp,
+    outbox: bool,
+) -> StoreResult<Option<Done>> {
+    lock(connection, jobs).await.map_err(database)?;
+    let known = plan::look_up_within(connection, jobs, moment(now)).await?;
+    let counts = measured::counts(connection, jobs, now).await.map_err(database)?;
+    let decisions = plan::decide(scope, jobs, &known, &mut Turnstile::new(counts, now));
+    let chosen = plan::chosen(jobs, &decisions);
+    match insert_all(connection, scope, &chosen, now, outbox).await {
+        Ok(inserted) => Ok(Some((decisions, inserted))),
+        Err(error) if lost_a_race(&error) => Ok(None),
+        Err(error) => Err(database(error)),
     }
 }
 

@@ -80,6 +80,7 @@ impl Columns {
 
 /// Inserts what it is given, in that order, with one audit row for each tenant; jobs of tenants that do not exist are left out, and those that do are
 /// held until the commit: once a statement, where a foreign key would look once a row.
+#[expect(clippy::too_many_lines, reason = "one statement and its binds")]
 pub async fn jobs(
     executor: impl PgExecutor<'_>,
     scope: &Scope,

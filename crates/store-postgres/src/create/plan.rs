@@ -6,10 +6,11 @@ use crate::{
 };
 use leasehold_queue::{
     Scope, StoreResult,
+    create::idempotency_conflict,
     gate::Turnstile,
     params::{Created, HowCreated, Idempotency, NewJob, held_out_of_sight},
 };
-use leasehold_types::{DefinitionId, JobId, Problem, ProblemCode};
+use leasehold_types::{DefinitionId, JobId, Problem};
 use sqlx::{PgConnection, PgExecutor, PgPool};
 use std::collections::HashMap;
 use time::OffsetDateTime;
@@ -88,7 +89,7 @@ fn replay(job: &NewJob, known: &Known, earlier: &Earlier) -> Option<Decision> {
         (None, Some((hash, index))) => (hash, Decision::SameAs(*index, HowCreated::Replayed)),
         (None, None) => return None,
     };
-    Some(if *hash == idempotency.payload_hash { decision } else { Decision::Refused(conflict()) })
+    Some(if *hash == idempotency.payload_hash { decision } else { Decision::Refused(idempotency_conflict()) })
 }
 
 fn deduplicate(scope: &Scope, job: &NewJob, known: &Known, earlier: &Earlier) -> Option<Decision> {
@@ -100,13 +101,6 @@ fn deduplicate(scope: &Scope, job: &NewJob, known: &Known, earlier: &Earlier) ->
         return Some(Decision::Existing(created.clone()));
     }
     earlier.dedupe.get(&key).map(|index| Decision::SameAs(*index, HowCreated::Deduplicated))
-}
-
-fn conflict() -> Problem {
-    Problem::new(
-        ProblemCode::IdempotencyConflict,
-        "This idempotency key was used before with another payload. Nothing was created; use a new key.",
-    )
 }
 
 fn idempotency_scope(job: &NewJob, idempotency: &Idempotency) -> IdempotencyScope {

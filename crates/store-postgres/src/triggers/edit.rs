@@ -1,63 +1,22 @@
-//! Triggers as people change them.
+//! The rows of triggers, as people change them.
 
 use super::read;
-use crate::{
-    PostgresStore,
-    audit::{self, Act},
-    convert::moment,
-    error::database,
-};
+use crate::{convert::moment, error::Outcome, tx::PostgresTx};
+use async_trait::async_trait;
 use leasehold_queue::{
-    Actor, Scope, StoreResult,
+    Scope,
+    ports::{
+        triggers::{RuleColumns, TriggerRows},
+        tx::Tx,
+    },
     triggers::{NewTrigger, TriggerEdit},
 };
-use leasehold_types::{Problem, TenantId, Trigger, TriggerId, TriggerRule};
-use serde_json::{Value, json};
-use sqlx::PgConnection;
-use time::OffsetDateTime;
-use uuid::Uuid;
+use leasehold_types::{TenantId, Trigger, TriggerId, UserId};
 
-/// A rule as its columns.
-struct Columns {
-    event_name: Option<String>,
-    event_filter: Value,
-    cron_expr: Option<String>,
-    timezone: Option<String>,
-    catch_up: &'static str,
-}
-
-impl From<&TriggerRule> for Columns {
-    fn from(rule: &TriggerRule) -> Self {
-        match rule.clone() {
-            TriggerRule::Event { event_name, filter } => Self {
-                event_name: Some(event_name),
-                event_filter: filter,
-                cron_expr: None,
-                timezone: None,
-                catch_up: "once",
-            },
-            TriggerRule::Schedule { cron_expr, timezone, catch_up } => Self {
-                event_name: None,
-                event_filter: json!({}),
-                cron_expr: Some(cron_expr),
-                timezone: Some(timezone),
-                catch_up: catch_up.as_str(),
-            },
-        }
-    }
-}
-
-impl PostgresStore {
-    pub(super) async fn add_trigger(&self, scope: &Scope, new: NewTrigger) -> StoreResult<Trigger> {
-        if !scope.reaches(new.tenant_id) {
-            return Err(Problem::not_found("This tenant").into());
-        }
-        let (id, now, rule) = (TriggerId(Uuid::now_v7()), self.now(), Columns::from(&new.rule));
-        let created_by = match &scope.actor {
-            Actor::User { id, .. } => Some(id.0),
-            Actor::Key { .. } | Actor::Terminal(_) | Actor::System(_) => None,
-        };
-        let mut tx = self.work.begin().await.map_err(database)?;
+#[async_trait]
+impl TriggerRows for PostgresTx {
+    async fn insert_trigger(&mut self, id: TriggerId, new: &NewTrigger, by: Option<UserId>) -> Outcome<()> {
+        let (rule, now) = (RuleColumns::from(&new.rule), moment(self.now()));
         sqlx::query!(
             "INSERT INTO job_triggers (id, tenant_id, label, is_enabled, trigger_type, event_name, event_filter,
                     cron_expr, timezone, catch_up, definition_id, payload_template, dedupe_window_seconds, next_due_at,
@@ -78,26 +37,16 @@ impl PostgresStore {
             new.payload_template,
             new.dedupe_window_seconds,
             new.next_due_at.map(moment),
-            created_by,
+            by.map(|id| id.0),
             now
         )
-        .execute(&mut *tx)
-        .await
-        .map_err(database)?;
-        trail(&mut tx, scope, now, new.tenant_id, "trigger.create", id).await?;
-        let made = read::one(&mut *tx, scope, id).await?;
-        tx.commit().await.map_err(database)?;
-        made.ok_or_else(|| gone().into())
+        .execute(&mut *self.tx)
+        .await?;
+        Ok(())
     }
 
-    pub(super) async fn change_trigger(
-        &self,
-        scope: &Scope,
-        id: TriggerId,
-        edit: TriggerEdit,
-    ) -> StoreResult<Option<Trigger>> {
-        let (now, new, rule) = (self.now(), &edit.new, Columns::from(&edit.new.rule));
-        let mut tx = self.work.begin().await.map_err(database)?;
+    async fn update_trigger(&mut self, id: TriggerId, edit: &TriggerEdit) -> Outcome<bool> {
+        let (new, rule, now) = (&edit.new, RuleColumns::from(&edit.new.rule), moment(self.now()));
         let changed = sqlx::query!(
             "UPDATE job_triggers
              SET label = $4, is_enabled = $5, trigger_type = $6, event_name = $7, event_filter = $8, cron_expr = $9,
@@ -123,53 +72,28 @@ impl PostgresStore {
             new.next_due_at.map(moment),
             now
         )
-        .execute(&mut *tx)
-        .await
-        .map_err(database)?;
-        let found = read::one(&mut *tx, scope, id).await?.ok_or_else(gone)?;
-        if changed.rows_affected() == 0 {
-            return Ok(None);
-        }
-        trail(&mut tx, scope, now, new.tenant_id, "trigger.update", id).await?;
-        tx.commit().await.map_err(database)?;
-        Ok(Some(found))
+        .execute(&mut *self.tx)
+        .await?;
+        Ok(changed.rows_affected() > 0)
     }
 
-    pub(super) async fn remove_trigger(&self, scope: &Scope, id: TriggerId) -> StoreResult<()> {
-        let now = self.now();
-        let mut tx = self.work.begin().await.map_err(database)?;
-        let tenant = sqlx::query_scalar!(
+    async fn delete_trigger(&mut self, id: TriggerId, tenant: Option<TenantId>) -> Outcome<Option<TenantId>> {
+        let now = moment(self.now());
+        let owner = sqlx::query_scalar!(
             "UPDATE job_triggers
              SET deleted_at = $3, updated_at = $3, next_due_at = NULL, revision = revision + 1
              WHERE id = $1 AND deleted_at IS NULL AND ($2::uuid IS NULL OR tenant_id = $2)
              RETURNING tenant_id",
             id.0,
-            scope.tenant().map(|t| t.0),
+            tenant.map(|id| id.0),
             now
         )
-        .fetch_optional(&mut *tx)
-        .await
-        .map_err(database)?
-        .ok_or_else(gone)?;
-        trail(&mut tx, scope, now, TenantId(tenant), "trigger.delete", id).await?;
-        tx.commit().await.map_err(database)
+        .fetch_optional(&mut *self.tx)
+        .await?;
+        Ok(owner.map(TenantId))
     }
-}
 
-fn gone() -> Problem {
-    Problem::not_found("This trigger")
-}
-
-pub async fn trail(
-    connection: &mut PgConnection,
-    scope: &Scope,
-    now: OffsetDateTime,
-    tenant: TenantId,
-    action: &str,
-    id: TriggerId,
-) -> StoreResult<()> {
-    let object_id = id.to_string();
-    let act =
-        Act { tenant: Some(tenant.0), action, object_type: "trigger", object_id: &object_id, reason: None };
-    audit::record(connection, scope, now, act).await
+    async fn trigger(&mut self, scope: &Scope, id: TriggerId) -> Outcome<Option<Trigger>> {
+        Ok(read::one(&mut *self.tx, scope, id).await?)
+    }
 }

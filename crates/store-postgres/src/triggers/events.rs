@@ -5,14 +5,15 @@ use crate::{
     PostgresStore,
     audit::{self, Act},
     convert::stamp,
-    create::{ROUNDS, contended, step_aside},
+    create::{ROUNDS, step_aside},
     error::database,
 };
 use leasehold_queue::{
     Scope, StoreResult,
-    triggers::{Firing, NewAppEvent, Received},
+    create::contended,
+    triggers::{Firing, NewAppEvent, Received, event_id_used},
 };
-use leasehold_types::{AppEvent, FiringView, Problem, ProblemCode, TenantId, TriggerId};
+use leasehold_types::{AppEvent, FiringView, Problem, TenantId, TriggerId};
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 use uuid::Uuid;
@@ -34,7 +35,7 @@ impl PostgresStore {
             }
             step_aside(round).await;
         }
-        Err(contended())
+        Err(contended().into())
     }
 
     async fn try_event(
@@ -91,9 +92,7 @@ impl PostgresStore {
         .map_err(database)?;
         let Some(found) = found else { return Ok(None) };
         if found.payload_hash != payload_hash {
-            let detail =
-                "This event_id was used before for another event. Nothing was changed; use a new one.";
-            return Err(Problem::new(ProblemCode::IdempotencyConflict, detail).into());
+            return Err(event_id_used().into());
         }
         let event = AppEvent {
             id: found.id,

@@ -3,18 +3,17 @@
 //! A trigger's row is locked while it fires, so that its firings follow each other; the unique keys of
 //! `trigger_firings` stand behind that.
 
-use super::{
-    edit::trail,
-    rows::{insert, recent, remember},
-};
+use super::rows::{insert, recent, remember};
 use crate::{
     PostgresStore,
+    audit::{self, Act},
     convert::{moment, stamp},
-    create::{ROUNDS, contended, step_aside},
+    create::{ROUNDS, step_aside},
     error::database,
 };
 use leasehold_queue::{
     Scope, StoreResult,
+    create::contended,
     params::NewJob,
     triggers::{DueTrigger, Firing, settle::Settling},
 };
@@ -45,7 +44,7 @@ impl PostgresStore {
             }
             step_aside(round).await;
         }
-        Err(contended())
+        Err(contended().into())
     }
 
     async fn try_schedules(&self, scope: &Scope, due: &[DueTrigger]) -> StoreResult<Option<Vec<FiringView>>> {
@@ -73,12 +72,19 @@ impl PostgresStore {
                 step_aside(round).await;
                 continue;
             };
-            trail(&mut tx, scope, self.now(), firing.tenant_id, "trigger.run", firing.trigger_id).await?;
+            let act = Act {
+                tenant: Some(firing.tenant_id.0),
+                action: "trigger.run",
+                object_type: "trigger",
+                object_id: &firing.trigger_id.to_string(),
+                reason: None,
+            };
+            audit::record(&mut tx, scope, self.now(), act).await?;
             tx.commit().await.map_err(database)?;
             let view = self.announce_settled(settled).into_iter().next();
             return view.ok_or_else(|| Problem::not_found("This firing").into());
         }
-        Err(contended())
+        Err(contended().into())
     }
 
     /// None: another call took a key, begin anew.

@@ -2,15 +2,20 @@
 
 use crate::{
     PostgresStore,
-    audit::{self, Act},
     convert::{as_json, moment, parsed, stamp_if, word},
-    error::database,
+    error::{Outcome, database, outcome},
+    tx::PostgresTx,
 };
+use async_trait::async_trait;
 use leasehold_queue::{
-    Scope, StoreError, StoreResult,
+    StoreError, StoreResult,
+    ports::{
+        providers::{ProviderQueries, ProviderRows},
+        tx::Tx,
+    },
     units::{ProviderSpec, assign::ProviderState},
 };
-use leasehold_types::{Problem, unit::ProviderView};
+use leasehold_types::unit::ProviderView;
 use serde_json::Value;
 use sqlx::PgConnection;
 use std::time::Duration;
@@ -65,9 +70,56 @@ impl TryFrom<ProviderRecord> for ProviderView {
     }
 }
 
-pub(super) async fn all(store: &PostgresStore) -> StoreResult<Vec<ProviderView>> {
-    let mut connection = store.work.acquire().await.map_err(database)?;
-    records(&mut connection).await?.into_iter().map(TryInto::try_into).collect()
+#[async_trait]
+impl ProviderRows for PostgresTx {
+    async fn put_provider(&mut self, spec: &ProviderSpec) -> Outcome<()> {
+        let now = moment(self.now());
+        sqlx::query!(
+            "INSERT INTO providers (name, kind, is_local, requests_per_second, max_concurrency, max_retries,
+                                    retry_delay_seconds, created_at, updated_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)
+             ON CONFLICT (name) DO UPDATE
+             SET kind = excluded.kind, is_local = excluded.is_local,
+                 requests_per_second = excluded.requests_per_second, max_concurrency = excluded.max_concurrency,
+                 max_retries = excluded.max_retries, retry_delay_seconds = excluded.retry_delay_seconds,
+                 updated_at = excluded.updated_at",
+            spec.name,
+            spec.kind.as_str(),
+            spec.is_local,
+            spec.requests_per_second,
+            spec.max_concurrency,
+            spec.max_retries,
+            spec.retry_delay.as_secs_f64(),
+            now
+        )
+        .execute(&mut *self.tx)
+        .await?;
+        Ok(())
+    }
+
+    async fn set_provider_active(&mut self, name: &str, active: bool) -> Outcome<bool> {
+        let now = moment(self.now());
+        let changed = sqlx::query!(
+            "UPDATE providers SET is_active = $2, updated_at = $3 WHERE name = $1",
+            name,
+            active,
+            now
+        )
+        .execute(&mut *self.tx)
+        .await?;
+        Ok(changed.rows_affected() > 0)
+    }
+}
+
+#[async_trait]
+impl ProviderQueries for PostgresStore {
+    async fn providers(&self) -> StoreResult<Vec<ProviderView>> {
+        outcome(async {
+            let rows = records(&mut *self.work.acquire().await?).await?;
+            Ok(rows.into_iter().map(TryInto::try_into).collect::<StoreResult<_>>()?)
+        })
+        .await
+    }
 }
 
 /// What a claim decides from. Counting is a statement of its own: it must see what was committed by whoever held the
@@ -112,57 +164,4 @@ pub(super) async fn save(connection: &mut PgConnection, states: &[ProviderState]
         .map_err(database)?;
     }
     Ok(())
-}
-
-pub(super) async fn ensure(store: &PostgresStore, spec: ProviderSpec) -> StoreResult<()> {
-    spec.check()?;
-    sqlx::query!(
-        "INSERT INTO providers (name, kind, is_local, requests_per_second, max_concurrency, max_retries,
-                                retry_delay_seconds, created_at, updated_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)
-         ON CONFLICT (name) DO UPDATE
-         SET kind = excluded.kind, is_local = excluded.is_local,
-             requests_per_second = excluded.requests_per_second, max_concurrency = excluded.max_concurrency,
-             max_retries = excluded.max_retries, retry_delay_seconds = excluded.retry_delay_seconds,
-             updated_at = excluded.updated_at",
-        spec.name,
-        spec.kind.as_str(),
-        spec.is_local,
-        spec.requests_per_second,
-        spec.max_concurrency,
-        spec.max_retries,
-        spec.retry_delay.as_secs_f64(),
-        store.now()
-    )
-    .execute(&store.work)
-    .await
-    .map(drop)
-    .map_err(database)
-}
-
-pub(super) async fn set_active(
-    store: &PostgresStore,
-    scope: &Scope,
-    name: &str,
-    active: bool,
-) -> StoreResult<()> {
-    let mut tx = store.work.begin().await.map_err(database)?;
-    let now = store.now();
-    let changed = sqlx::query!(
-        "UPDATE providers SET is_active = $2, updated_at = $3 WHERE name = $1",
-        name,
-        active,
-        now
-    )
-    .execute(&mut *tx)
-    .await
-    .map_err(database)?;
-    if changed.rows_affected() == 0 {
-        return Err(Problem::not_found("This provider").into());
-    }
-    let action = if active { "provider.activate" } else { "provider.deactivate" };
-    let tenant = scope.tenant().map(|tenant| tenant.0);
-    let act = Act { tenant, action, object_type: "provider", object_id: name, reason: None };
-    audit::record(&mut tx, scope, now, act).await?;
-    tx.commit().await.map_err(database)
 }

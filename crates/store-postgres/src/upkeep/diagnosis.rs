@@ -2,7 +2,7 @@
 
 use crate::{
     PostgresStore, admission,
-    convert::{moment, stamp_if, word},
+    convert::{moment, parsed, stamp_if, word},
     error::database,
     read::locate,
 };
@@ -12,8 +12,17 @@ use leasehold_queue::{
     diagnosis::{key_is_full, limits_reached},
     quota::Quotas,
     silence::SILENT_AFTER,
+    units::{
+        assign::Wish,
+        reach::{Offer, offer_of, out_of_reach},
+    },
 };
-use leasehold_types::{JobRef, JobStatus, TenantId, Timestamp, view::DiagnosisFacts};
+use leasehold_types::{
+    JobRef, JobStatus, TenantId, Timestamp,
+    unit::UnitKind,
+    view::{DiagnosisFacts, FailureMark},
+};
+use serde_json::Value;
 use sqlx::PgConnection;
 use std::sync::Arc;
 use time::OffsetDateTime;
@@ -31,13 +40,14 @@ struct Subject {
     job_type: String,
     status: String,
     priority: i32,
-    attempt_count: i32,
+    error_code: Option<String>,
+    error_message: Option<String>,
+    failure_timeline: Value,
     available_at: Option<OffsetDateTime>,
     due_since: OffsetDateTime,
     queue_paused: bool,
     queue_draining: bool,
     definition_inactive: bool,
-    capable_workers: i64,
     owner_user_id: Option<String>,
     concurrency_key: Option<String>,
     /// A running job with the same key, whether or not that matters.
@@ -66,27 +76,37 @@ pub(super) async fn facts(
     let now = store.clock.now();
     let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
     let mut snapshot = store.work.begin_with(begin).await.map_err(database)?;
-    let Some(subject) = subject(&mut snapshot, number, now).await? else { return Ok(None) };
+    let Some(subject) = subject(&mut snapshot, number).await? else { return Ok(None) };
     let status: JobStatus = word("jobs", "status", &subject.status)?;
     let (mut ahead, mut reached) = (0, Vec::new());
     if status == JobStatus::Queued {
         ahead = ahead_of(&mut snapshot, &subject, now).await?;
         reached = admission::admission(&mut snapshot, quotas).await?.reached(&subject.contender());
     }
+    let able = able_workers(&mut snapshot, number, now).await?;
+    let providers_missing = if status == JobStatus::Queued {
+        let (wishes, known) = (wishes(&mut snapshot, number).await?, providers(&mut snapshot).await?);
+        out_of_reach(&wishes, &known, &able)
+    } else {
+        Vec::new()
+    };
     snapshot.commit().await.map_err(database)?;
     Ok(Some(DiagnosisFacts {
         number,
         status,
         now,
         available_at: stamp_if(subject.available_at),
-        attempt_count: subject.attempt_count,
+        last_failure: parsed::<Vec<FailureMark>>("jobs", "failure_timeline", subject.failure_timeline)?.pop(),
+        error_code: subject.error_code,
+        error_message: subject.error_message,
+        providers_missing,
         domain: subject.domain,
         queue: subject.queue,
         job_type: subject.job_type,
         queue_paused: subject.queue_paused,
         queue_draining: subject.queue_draining,
         definition_inactive: subject.definition_inactive,
-        capable_workers: subject.capable_workers,
+        capable_workers: able.len() as i64,
         limits_reached: limits_reached(&reached),
         concurrency_holder: subject.same_key.filter(|_| key_is_full(&reached)),
         ahead: ahead.min(AHEAD_CAP),
@@ -95,20 +115,50 @@ pub(super) async fn facts(
     }))
 }
 
-/// Live workers count when they serve its queue and can run its type.
-async fn subject(connection: &mut PgConnection, number: i64, now: Timestamp) -> StoreResult<Option<Subject>> {
+/// Live workers that serve its queue and can run its type, each with the providers it knows.
+async fn able_workers(connection: &mut PgConnection, number: i64, now: Timestamp) -> StoreResult<Vec<Offer>> {
+    let rows = sqlx::query_scalar!(
+        "SELECT w.metadata FROM job_workers w CROSS JOIN jobs j
+         WHERE j.number = $1 AND w.last_seen_at >= $2
+           AND w.queues ?| ARRAY[j.domain || '/' || j.queue, j.domain || '/*', '*/*']
+           AND w.commands ?| ARRAY[j.job_type, '*']",
+        number,
+        moment(now.minus(SILENT_AFTER))
+    )
+    .fetch_all(connection)
+    .await
+    .map_err(database)?;
+    Ok(rows.iter().map(offer_of).collect())
+}
+
+/// What its calls that have not ended ask for.
+async fn wishes(connection: &mut PgConnection, number: i64) -> StoreResult<Vec<Wish>> {
+    let rows = sqlx::query!(
+        "SELECT DISTINCT kind, wanted FROM work_units WHERE job_number = $1 AND state IN ('queued', 'running')",
+        number
+    )
+    .fetch_all(connection)
+    .await
+    .map_err(database)?;
+    let wish = |kind: &str, provider| Ok(Wish { kind: word("work_units", "kind", kind)?, provider });
+    rows.into_iter().map(|row| wish(&row.kind, row.wanted)).collect()
+}
+
+async fn providers(connection: &mut PgConnection) -> StoreResult<Vec<(String, UnitKind)>> {
+    let rows =
+        sqlx::query!("SELECT name, kind FROM providers").fetch_all(connection).await.map_err(database)?;
+    rows.into_iter().map(|row| Ok((row.name, word("providers", "kind", &row.kind)?))).collect()
+}
+
+async fn subject(connection: &mut PgConnection, number: i64) -> StoreResult<Option<Subject>> {
     sqlx::query_as!(
         Subject,
-        r#"SELECT j.number, j.tenant_id, j.domain, j.queue, j.job_type, j.status, j.priority, j.attempt_count,
-                  j.available_at, COALESCE(j.available_at, j.created_at) AS "due_since!",
+        r#"SELECT j.number, j.tenant_id, j.domain, j.queue, j.job_type, j.status, j.priority, j.error_code,
+                  j.error_message, j.failure_timeline, j.available_at, COALESCE(j.available_at, j.created_at) AS "due_since!",
                   COALESCE(c.paused, FALSE) AS "queue_paused!", COALESCE(c.draining, FALSE) AS "queue_draining!",
                   EXISTS (SELECT FROM job_definitions d
                           WHERE d.domain = j.domain AND d.job_type = j.job_type AND NOT d.is_active)
                     AS "definition_inactive!",
-                  (SELECT count(*) FROM job_workers w
-                   WHERE w.last_seen_at >= $2
-                     AND w.queues ?| ARRAY[j.domain || '/' || j.queue, j.domain || '/*', '*/*']
-                     AND w.commands ?| ARRAY[j.job_type, '*']) AS "capable_workers!",
                   j.owner_user_id, j.concurrency_key,
                   (SELECT h.number FROM jobs h
                    WHERE h.tenant_id = j.tenant_id AND h.domain = j.domain AND h.job_type = j.job_type
@@ -117,8 +167,7 @@ async fn subject(connection: &mut PgConnection, number: i64, now: Timestamp) -> 
                    ORDER BY h.number LIMIT 1) AS same_key
            FROM jobs j LEFT JOIN job_queue_controls c ON c.domain = j.domain AND c.queue = j.queue
            WHERE j.number = $1"#,
-        number,
-        moment(now.minus(SILENT_AFTER))
+        number
     )
     .fetch_optional(connection)
     .await

@@ -7,7 +7,7 @@ use crate::{
     error::database,
 };
 use leasehold_queue::{
-    Scope, StoreResult,
+    ReclaimLeases, Scope, StoreResult,
     transition::Rules,
     upkeep::{IntegrityCount, Place},
 };
@@ -29,7 +29,7 @@ pub(super) async fn sweep(
     count.fixed += clear_idle_leases(store, scope, place).await?;
     // As many rounds as the count needs: leases that run out meanwhile are for the next sweep.
     for _ in 0..count.expired_leases.div_ceil(u64::from(BATCH)) {
-        count.fixed += store.take_back(scope, place, rules, BATCH).await?.len() as u64;
+        count.fixed += store.reclaim_in(scope, place, rules, BATCH).await?.len() as u64;
     }
     Ok(count)
 }

@@ -10,21 +10,33 @@ use crate::{
     convert::{moment, slot},
     error::database,
     settle::{Locked, Settlement, settle},
-    steered::Order,
 };
 use leasehold_queue::{
     Scope, StoreResult,
     params::{AttemptFacts, Wake},
-    transition::{Ending, Failure, Rules, Verdict, judge},
+    transition::Ending,
+    ttl::{self, CODE, RAN, WAITED},
     upkeep::{TtlAction, TtlCount, TtlRule},
 };
-use leasehold_types::{ErrorClass, JobStatus, LiveKind};
+use leasehold_types::{LiveKind, Timestamp};
 use sqlx::PgConnection;
 use std::time::Duration;
+use time::OffsetDateTime;
 
-const CODE: &str = "ttl_expired";
-const WAITED: &str = "It waited longer than its time to live.";
-const RAN: &str = "It ran longer than its time to live.";
+/// Who wants it, why, and when.
+struct Order<'a> {
+    scope: &'a Scope,
+    reason: Option<&'a str>,
+    now: Timestamp,
+    /// Whether events are written.
+    outbox: bool,
+}
+
+impl Order<'_> {
+    fn at(&self) -> OffsetDateTime {
+        moment(self.now)
+    }
+}
 
 /// At most `max` together, waiting ones first.
 pub(super) async fn sweep(
@@ -121,10 +133,7 @@ async fn end_waiting(
     if numbers.is_empty() {
         return Ok(());
     }
-    let status = match action {
-        TtlAction::Cancel => JobStatus::Cancelled,
-        TtlAction::Fail => JobStatus::Failed,
-    };
+    let status = ttl::status(action);
     sqlx::query!(
         r#"WITH moved AS (
              UPDATE jobs
@@ -166,29 +175,18 @@ async fn end_running(
     if jobs.is_empty() {
         return Ok(());
     }
-    let ending = match action {
-        TtlAction::Cancel => Ending::Cancelled,
-        TtlAction::Fail => Ending::Failed(Failure {
-            error_code: Some(CODE.to_owned()),
-            error_class: Some(ErrorClass::Timeout),
-            message: RAN.to_owned(),
-            retryable: Some(false),
-            ..Failure::default()
-        }),
-    };
+    let ending = ttl::ending(action);
     let numbers: Vec<i64> = jobs.iter().map(|job| job.number).collect();
     let settlements = jobs.iter().map(|job| expired(job, &ending, order)).collect::<StoreResult<_>>()?;
     settle(connection, settlements, order.now, order.outbox).await?;
     sign(connection, &numbers, order).await
 }
 
-/// There is no next attempt, whatever the installation's rules say about failures.
 fn expired(job: &Locked, ending: &Ending, order: &Order<'_>) -> StoreResult<Settlement> {
     let timeline = job.timeline()?;
-    let verdict = judge(&job.facts(&timeline), ending, None, &Rules::default(), order.now, 0.0);
     Ok(Settlement {
         number: job.number,
-        verdict: Verdict { error_code: Some(CODE.to_owned()), ..verdict },
+        verdict: ttl::verdict(&job.facts(&timeline), ending, order.now),
         timeline,
         message: Some(RAN.to_owned()),
         stack: None,

@@ -11,9 +11,9 @@ use crate::{
 use leasehold_queue::{
     Scope,
     params::Wake,
-    triggers::{Firing, NewAppEvent, Received},
+    triggers::{Firing, NewAppEvent, Received, event_id_used},
 };
-use leasehold_types::{AppEvent, FiringView, Problem, ProblemCode, TenantId, Timestamp, TriggerId};
+use leasehold_types::{AppEvent, FiringView, Problem, TenantId, Timestamp, TriggerId};
 use sqlx::SqliteConnection;
 
 const EVENTS: Table = Table("app_events");
@@ -97,8 +97,7 @@ pub(super) async fn before(
     .await?;
     let Some(found) = found else { return Ok(None) };
     if found.payload_hash != payload_hash {
-        let detail = "This event_id was used before for another event. Nothing was changed; use a new one.";
-        return Err(Problem::new(ProblemCode::IdempotencyConflict, detail).into());
+        return Err(event_id_used().into());
     }
     let event = AppEvent {
         id: EVENTS.parse("id", &found.id)?,

@@ -2,15 +2,20 @@
 
 use crate::{
     SqliteStore,
-    audit::{Deed, audit},
     convert::{Table, to_json},
-    error::{Error, Outcome},
+    error::{Error, Outcome, outcome},
+    tx::SqliteTx,
 };
+use async_trait::async_trait;
 use leasehold_queue::{
-    Scope,
+    StoreResult,
+    ports::{
+        providers::{ProviderQueries, ProviderRows},
+        tx::Tx,
+    },
     units::{ProviderSpec, assign::ProviderState},
 };
-use leasehold_types::{Problem, Timestamp, unit::ProviderView};
+use leasehold_types::{Timestamp, unit::ProviderView};
 use serde::Serialize;
 use sqlx::SqliteConnection;
 use std::time::Duration;
@@ -67,9 +72,57 @@ impl TryFrom<ProviderRecord> for ProviderView {
     }
 }
 
-pub(super) async fn all(store: &SqliteStore) -> Outcome<Vec<ProviderView>> {
-    let mut connection = store.read.acquire().await?;
-    records(&mut connection).await?.into_iter().map(TryInto::try_into).collect()
+#[async_trait]
+impl ProviderRows for SqliteTx {
+    async fn put_provider(&mut self, spec: &ProviderSpec) -> Outcome<()> {
+        let now = self.now().to_string();
+        let (kind, delay) = (spec.kind.as_str(), spec.retry_delay.as_secs_f64());
+        sqlx::query!(
+            "INSERT INTO providers (name, kind, is_local, requests_per_second, max_concurrency, max_retries,
+                                    retry_delay_seconds, created_at, updated_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8)
+             ON CONFLICT (name) DO UPDATE
+             SET kind = excluded.kind, is_local = excluded.is_local,
+                 requests_per_second = excluded.requests_per_second, max_concurrency = excluded.max_concurrency,
+                 max_retries = excluded.max_retries, retry_delay_seconds = excluded.retry_delay_seconds,
+                 updated_at = excluded.updated_at",
+            spec.name,
+            kind,
+            spec.is_local,
+            spec.requests_per_second,
+            spec.max_concurrency,
+            spec.max_retries,
+            delay,
+            now
+        )
+        .execute(&mut *self.tx)
+        .await?;
+        Ok(())
+    }
+
+    async fn set_provider_active(&mut self, name: &str, active: bool) -> Outcome<bool> {
+        let now = self.now().to_string();
+        let changed = sqlx::query!(
+            "UPDATE providers SET is_active = ?2, updated_at = ?3 WHERE name = ?1",
+            name,
+            active,
+            now
+        )
+        .execute(&mut *self.tx)
+        .await?;
+        Ok(changed.rows_affected() > 0)
+    }
+}
+
+#[async_trait]
+impl ProviderQueries for SqliteStore {
+    async fn providers(&self) -> StoreResult<Vec<ProviderView>> {
+        outcome(async {
+            let rows = records(&mut *self.read.acquire().await?).await?;
+            rows.into_iter().map(TryInto::try_into).collect()
+        })
+        .await
+    }
 }
 
 /// What a claim decides from.
@@ -127,52 +180,4 @@ pub(super) async fn save(connection: &mut SqliteConnection, states: &[ProviderSt
     .execute(connection)
     .await?;
     Ok(())
-}
-
-pub(super) async fn ensure(store: &SqliteStore, spec: ProviderSpec) -> Outcome<()> {
-    spec.check()?;
-    let mut tx = store.begin().await?;
-    let now = store.clock.now().to_string();
-    let (kind, delay) = (spec.kind.as_str(), spec.retry_delay.as_secs_f64());
-    sqlx::query!(
-        "INSERT INTO providers (name, kind, is_local, requests_per_second, max_concurrency, max_retries,
-                                retry_delay_seconds, created_at, updated_at)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8)
-         ON CONFLICT (name) DO UPDATE
-         SET kind = excluded.kind, is_local = excluded.is_local,
-             requests_per_second = excluded.requests_per_second, max_concurrency = excluded.max_concurrency,
-             max_retries = excluded.max_retries, retry_delay_seconds = excluded.retry_delay_seconds,
-             updated_at = excluded.updated_at",
-        spec.name,
-        kind,
-        spec.is_local,
-        spec.requests_per_second,
-        spec.max_concurrency,
-        spec.max_retries,
-        delay,
-        now
-    )
-    .execute(&mut *tx)
-    .await?;
-    Ok(tx.commit().await?)
-}
-
-pub(super) async fn set_active(store: &SqliteStore, scope: &Scope, name: &str, active: bool) -> Outcome<()> {
-    let mut tx = store.begin().await?;
-    let now = store.clock.now();
-    let at = now.to_string();
-    let changed = sqlx::query!(
-        "UPDATE providers SET is_active = ?2, updated_at = ?3 WHERE name = ?1",
-        name,
-        active,
-        at
-    )
-    .execute(&mut *tx)
-    .await?;
-    if changed.rows_affected() == 0 {
-        return Err(Problem::not_found("This provider").into());
-    }
-    let action = if active { "provider.activate" } else { "provider.deactivate" };
-    audit(&mut tx, scope, &[Deed::new(scope.tenant(), action, "provider", name)], now).await?;
-    Ok(tx.commit().await?)
 }

@@ -15,12 +15,23 @@ use leasehold_queue::{
     diagnosis::{key_is_full, limits_reached},
     quota::Quotas,
     silence::SILENT_AFTER,
+    units::{
+        assign::Wish,
+        reach::{Offer, offer_of, out_of_reach},
+    },
 };
-use leasehold_types::{JobRef, JobStatus, Timestamp, view::DiagnosisFacts};
+use leasehold_types::{
+    JobRef, JobStatus, Timestamp,
+    unit::UnitKind,
+    view::{DiagnosisFacts, FailureMark},
+};
+use serde_json::Value;
 use sqlx::SqliteConnection;
 use std::sync::Arc;
 
 const WORKERS: Table = Table("job_workers");
+const UNITS: Table = Table("work_units");
+const PROVIDERS: Table = Table("providers");
 /// Jobs that stand before it are counted one by one up to here.
 const AHEAD_CAP: i64 = 1_000;
 
@@ -32,7 +43,9 @@ struct Subject {
     job_type: String,
     status: String,
     priority: i64,
-    attempt_count: i64,
+    error_code: Option<String>,
+    error_message: Option<String>,
+    failure_timeline: String,
     available_at: Option<String>,
     due_since: String,
     owner_user_id: Option<String>,
@@ -73,17 +86,25 @@ pub(super) async fn facts(
         ahead = ahead_of(&mut snapshot, &subject, &lanes, now).await?;
         reached = admission::admission(&mut snapshot, quotas).await?.reached(&subject.contender()?);
     }
+    let able = able_workers(&mut snapshot, &subject, now).await?;
+    let providers_missing = if status == JobStatus::Queued {
+        let (wishes, known) = (wishes(&mut snapshot, number).await?, providers(&mut snapshot).await?);
+        out_of_reach(&wishes, &known, &able)
+    } else {
+        Vec::new()
+    };
     let same_key = same_key(&mut snapshot, &subject).await?;
     Ok(Some(DiagnosisFacts {
         number,
         status,
         now,
         available_at: JOBS.time_opt("available_at", subject.available_at.as_deref())?,
-        attempt_count: JOBS.int("attempt_count", subject.attempt_count)?,
+        last_failure: JOBS.json::<Vec<FailureMark>>("failure_timeline", &subject.failure_timeline)?.pop(),
+        providers_missing,
         queue_paused,
         queue_draining,
         definition_inactive: is_inactive(&subject.domain, &subject.job_type),
-        capable_workers: capable_workers(&mut snapshot, &subject, now).await?,
+        capable_workers: able.len() as i64,
         limits_reached: limits_reached(&reached),
         concurrency_holder: same_key.filter(|_| key_is_full(&reached)),
         ahead: ahead.min(AHEAD_CAP),
@@ -92,14 +113,16 @@ pub(super) async fn facts(
         domain: subject.domain,
         queue: subject.queue,
         job_type: subject.job_type,
+        error_code: subject.error_code,
+        error_message: subject.error_message,
     }))
 }
 
 async fn subject(connection: &mut SqliteConnection, number: i64) -> Outcome<Subject> {
     let subject = sqlx::query_as!(
         Subject,
-        r#"SELECT number AS "number!: i64", tenant_id, domain, queue, job_type, status, priority, attempt_count,
-                  available_at, COALESCE(available_at, created_at) AS "due_since!: String", owner_user_id,
+        r#"SELECT number AS "number!: i64", tenant_id, domain, queue, job_type, status, priority, error_code,
+                  error_message, failure_timeline, available_at, COALESCE(available_at, created_at) AS "due_since!: String", owner_user_id,
                   concurrency_key
            FROM jobs WHERE number = ?1"#,
         number
@@ -122,26 +145,45 @@ async fn queue_doors(connection: &mut SqliteConnection, subject: &Subject) -> Ou
     Ok(row.map_or((false, false), |row| (row.paused, row.draining)))
 }
 
-/// Live workers that serve its queue and can run its type.
-async fn capable_workers(
+/// Live workers that serve its queue and can run its type, each with the providers it knows.
+async fn able_workers(
     connection: &mut SqliteConnection,
     subject: &Subject,
     now: Timestamp,
-) -> Outcome<i64> {
+) -> Outcome<Vec<Offer>> {
     let since = now.minus(SILENT_AFTER).to_string();
-    let rows = sqlx::query!("SELECT queues, commands FROM job_workers WHERE last_seen_at >= ?1", since)
-        .fetch_all(connection)
-        .await?;
-    let mut capable = 0;
+    let rows =
+        sqlx::query!("SELECT queues, commands, metadata FROM job_workers WHERE last_seen_at >= ?1", since)
+            .fetch_all(connection)
+            .await?;
+    let mut able = Vec::new();
     for row in rows {
         let queues: Vec<String> = WORKERS.json("queues", &row.queues)?;
         let commands: Vec<String> = WORKERS.json("commands", &row.commands)?;
         let can_run = commands.iter().any(|command| *command == subject.job_type || command == "*");
         if can_run && workers::serves(&queues, &subject.domain, &subject.queue) {
-            capable += 1;
+            let metadata: Value = WORKERS.json("metadata", &row.metadata)?;
+            able.push(offer_of(&metadata));
         }
     }
-    Ok(capable)
+    Ok(able)
+}
+
+/// What its calls that have not ended ask for.
+async fn wishes(connection: &mut SqliteConnection, number: i64) -> Outcome<Vec<Wish>> {
+    let rows = sqlx::query!(
+        "SELECT DISTINCT kind, wanted FROM work_units WHERE job_number = ?1 AND state IN ('queued', 'running')",
+        number
+    )
+    .fetch_all(connection)
+    .await?;
+    let wish = |kind: &str, provider: String| Ok(Wish { kind: UNITS.parse("kind", kind)?, provider });
+    rows.into_iter().map(|row| wish(&row.kind, row.wanted)).collect()
+}
+
+async fn providers(connection: &mut SqliteConnection) -> Outcome<Vec<(String, UnitKind)>> {
+    let rows = sqlx::query!("SELECT name, kind FROM providers").fetch_all(connection).await?;
+    rows.into_iter().map(|row| Ok((row.name, PROVIDERS.parse("kind", &row.kind)?))).collect()
 }
 
 /// A running job with the same key, whether or not that matters.

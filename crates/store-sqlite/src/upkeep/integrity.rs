@@ -5,10 +5,9 @@ use crate::{
     SqliteStore,
     audit::{Deed, audit},
     error::Outcome,
-    reclaim,
 };
 use leasehold_queue::{
-    Scope,
+    ReclaimLeases, Scope,
     transition::Rules,
     upkeep::{IntegrityCount, Place},
 };
@@ -30,7 +29,7 @@ pub(super) async fn sweep(
     count.fixed += clear_idle_leases(store, scope, place).await?;
     // As many rounds as the count needs: leases that run out meanwhile are for the next sweep.
     for _ in 0..count.expired_leases.div_ceil(u64::from(BATCH)) {
-        count.fixed += reclaim::reclaim_expired(store, scope, place, rules, BATCH).await?.len() as u64;
+        count.fixed += store.reclaim_in(scope, place, rules, BATCH).await?.len() as u64;
     }
     Ok(count)
 }

@@ -5,26 +5,32 @@
 
 use crate::{
     SqliteStore,
+    audit::{Deed, audit},
     convert::{limit, to_json},
+    counters::Moves,
     error::Outcome,
-    outbox::Attrs,
+    outbox::{self, Attrs, Kin, NewEvent},
     settle::{End, Settlement},
-    standing::{Standing, standings},
-    steered::{self, Order, Steered, Tale, numbers_of},
+    standing::standings,
+    steering::{SteeredRecord, kin_of},
 };
 use leasehold_queue::{
     Scope,
     params::{AttemptFacts, Wake},
-    transition::{self, Ending, Failure, Rules, Verdict},
+    ports::steering::SteeredJob,
+    ttl::{self, CODE, RAN, WAITED},
     upkeep::{TtlAction, TtlCount, TtlRule},
 };
-use leasehold_types::{ErrorClass, JobStatus, LiveKind, Timestamp};
+use leasehold_types::{LiveKind, Timestamp};
 use sqlx::SqliteConnection;
 use std::time::Duration;
 
-const CODE: &str = "ttl_expired";
-const WAITED: &str = "It waited longer than its time to live.";
-const RAN: &str = "It ran longer than its time to live.";
+/// Who wants it, why, and when.
+struct Order<'a> {
+    scope: &'a Scope,
+    reason: Option<&'a str>,
+    now: Timestamp,
+}
 
 pub(super) async fn sweep(store: &SqliteStore, scope: &Scope, rule: &TtlRule, max: u32) -> Outcome<TtlCount> {
     let now = store.clock.now();
@@ -35,9 +41,9 @@ pub(super) async fn sweep(store: &SqliteStore, scope: &Scope, rule: &TtlRule, ma
     let mut tx = store.begin().await?;
     let old = too_old(&mut tx, scope, rule, max, now).await?;
     if !old.queued.is_empty() {
-        let jobs = steered::load(&mut tx, &old.queued).await?;
+        let jobs = load(&mut tx, &old.queued).await?;
         let order = Order { scope, reason: Some(WAITED), now };
-        end_waiting(&mut tx, &jobs.iter().collect::<Vec<_>>(), rule.action, &order).await?;
+        end_waiting(&mut tx, &jobs, rule.action, &order).await?;
     }
     if !old.running.is_empty() {
         let order = Order { scope, reason: Some(RAN), now };
@@ -107,15 +113,13 @@ async fn too_old(
 
 async fn end_waiting(
     connection: &mut SqliteConnection,
-    jobs: &[&Steered],
+    jobs: &[SteeredJob],
     action: TtlAction,
     order: &Order<'_>,
 ) -> Outcome<()> {
-    let status = match action {
-        TtlAction::Cancel => JobStatus::Cancelled,
-        TtlAction::Fail => JobStatus::Failed,
-    };
-    let (numbers, word, at) = (numbers_of(jobs)?, status.as_str(), order.now.to_string());
+    let status = ttl::status(action);
+    let numbers = to_json(&jobs.iter().map(|job| job.number).collect::<Vec<_>>())?;
+    let (word, at) = (status.as_str(), order.now.to_string());
     sqlx::query!(
         "UPDATE jobs
          SET status = ?2, completed_at = ?3, error_code = ?4, error_class = NULL, error_message = ?5,
@@ -135,8 +139,43 @@ async fn end_waiting(
         error_code: Some(CODE.to_owned()),
         ..Attrs::default()
     };
-    let tale = Tale { kind: LiveKind::of_status(status), status, deed: "job.expire" };
-    steered::tell(connection, jobs, &tale, &attrs, order).await
+    let kins: Vec<Kin> = jobs.iter().map(kin_of).collect();
+    let (mut moves, mut events) = (Moves::default(), Vec::with_capacity(jobs.len()));
+    for (job, kin) in jobs.iter().zip(&kins) {
+        let (kind, attempt, progress) =
+            (LiveKind::of_status(status), i64::from(job.attempt), i64::from(job.progress));
+        let event = NewEvent::new(kind, status, kin, job.number, attempt, progress);
+        events.push(event.with(&attrs)?);
+        moves.moved(kin, job.status, status);
+    }
+    outbox::append(connection, &events, order.now).await?;
+    moves.record(connection, order.now).await?;
+    leave_trail(connection, jobs, order).await
+}
+
+/// The jobs with these numbers, lowest first.
+async fn load(connection: &mut SqliteConnection, numbers: &[i64]) -> Outcome<Vec<SteeredJob>> {
+    let numbers = to_json(numbers)?;
+    let rows = sqlx::query_as!(
+        SteeredRecord,
+        r#"SELECT number AS "number!: i64", tenant_id, domain, queue, job_type, status, attempt_count,
+                  progress_percent, dedupe_key, cancel_requested_at IS NOT NULL AS "cancel_requested!: bool"
+           FROM jobs WHERE number IN (SELECT value FROM json_each(?1)) ORDER BY number"#,
+        numbers
+    )
+    .fetch_all(connection)
+    .await?;
+    rows.into_iter().map(TryInto::try_into).collect()
+}
+
+async fn leave_trail(
+    connection: &mut SqliteConnection,
+    jobs: &[SteeredJob],
+    order: &Order<'_>,
+) -> Outcome<()> {
+    let deed =
+        |job: &SteeredJob| Deed::new(Some(job.tenant), "job.expire", "job", job.number).because(order.reason);
+    audit(connection, order.scope, &jobs.iter().map(deed).collect::<Vec<_>>(), order.now).await
 }
 
 async fn end_running(
@@ -145,35 +184,20 @@ async fn end_running(
     action: TtlAction,
     order: &Order<'_>,
 ) -> Outcome<()> {
-    let ending = match action {
-        TtlAction::Cancel => Ending::Cancelled,
-        TtlAction::Fail => Ending::Failed(Failure {
-            error_code: Some(CODE.to_owned()),
-            error_class: Some(ErrorClass::Timeout),
-            message: RAN.to_owned(),
-            retryable: Some(false),
-            ..Failure::default()
-        }),
-    };
+    let ending = ttl::ending(action);
     let facts = AttemptFacts::default();
     let end = End { ending: &ending, result: None, facts: &facts, token: None, policy: None };
     let mut settlement = Settlement::default();
     let mut jobs = standings(connection, numbers).await?;
     jobs.sort_by_key(|job| job.number);
     for job in &mut jobs {
-        let verdict = verdict_on(job, &ending, order.now);
+        let verdict = ttl::verdict(&job.facts, &ending, order.now);
         settlement.close(job, &end, verdict, (Some(RAN.to_owned()), None))?;
     }
     settlement.write(connection, order.now).await?;
     sign_cancelled(connection, &to_json(numbers)?, order).await?;
-    let steered = steered::load(connection, numbers).await?;
-    steered::leave_trail(connection, &steered.iter().collect::<Vec<_>>(), "job.expire", order).await
-}
-
-/// There is no next attempt, whatever the installation's rules say about failures.
-fn verdict_on(job: &Standing, ending: &Ending, now: Timestamp) -> Verdict {
-    let verdict = transition::judge(&job.facts, ending, None, &Rules::default(), now, 0.0);
-    Verdict { error_code: Some(CODE.to_owned()), ..verdict }
+    let ended = load(connection, numbers).await?;
+    leave_trail(connection, &ended, order).await
 }
 
 /// Says who cancelled and why, unless somebody had asked before.

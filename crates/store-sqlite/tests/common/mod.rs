@@ -1,6 +1,7 @@
 //! A store of its own for each test.
 
-use leasehold_queue::{Clock, Store};
+use leasehold_queue::Clock;
+use leasehold_queue::prelude::*;
 use leasehold_store_sqlite::{Options, SqliteStore};
 use std::{path::Path, sync::Arc};
 use tempfile::TempDir;

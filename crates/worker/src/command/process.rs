@@ -119,7 +119,7 @@ impl Guarded {
             ("limit", _) => self.broken = rest.parse().ok(),
             ("exit", Ok(code)) => self.exit = Some(self.broken.map_or(Exit::Code(code), Exit::OverLimit)),
             ("signal", Ok(signal)) => {
-                self.exit = Some(self.broken.map_or(Exit::Signal(signal), Exit::OverLimit))
+                self.exit = Some(self.broken.map_or(Exit::Signal(signal), Exit::OverLimit));
             }
             ("refused", _) => self.exit = Some(Exit::Refused(rest.to_owned())),
             _ => tracing::warn!(line, "the guardian said something unknown"),

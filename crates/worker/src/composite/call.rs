@@ -3,7 +3,7 @@
 use super::patience;
 use crate::providers::Provider;
 use leasehold_queue::{
-    Clock, Store,
+    Engine,
     params::Lease,
     units::{ClaimedUnit, Turn, UnitError, UnitOutcome, pace},
 };
@@ -56,8 +56,7 @@ pub enum Sign {
 }
 
 pub struct Call {
-    pub store: Arc<dyn Store>,
-    pub clock: Clock,
+    pub engine: Arc<Engine>,
     pub lead: Arc<Lead>,
     /// Of the job.
     pub lease: Lease,
@@ -94,15 +93,15 @@ impl Call {
     /// A token that was missed is lost: to begin late would put two calls where one may be.
     async fn wait_for_turn(&self, unit: Uuid, mut start_at: Timestamp) -> Result<(), UnitError> {
         loop {
-            sleep(until(start_at, self.clock.now())).await;
-            let now = self.clock.now();
+            sleep(until(start_at, self.engine.now())).await;
+            let now = self.engine.now();
             if pace::in_time(start_at, now) {
                 self.lead.was_enough();
                 return Ok(());
             }
             self.lead.was_too_short(until(now, start_at));
             let lead = self.lead.get();
-            let again = patience::ask(|| self.store.delay_unit(&self.lease, unit, lead)).await;
+            let again = patience::ask(|| self.engine.delay_unit(&self.lease, unit, lead)).await;
             start_at = again.ok().flatten().ok_or_else(no_longer_ours)?;
         }
     }

@@ -6,7 +6,7 @@ use super::{
     call::{Call, Ended, Sign},
     patience::ask,
 };
-use crate::executor::{Ctx, failure};
+use crate::executor::{Ctx, End, failure};
 use leasehold_queue::{
     params::ClaimedJob,
     transition::Failure,
@@ -24,8 +24,6 @@ use tokio::{sync::mpsc, task::JoinSet, time::sleep};
 
 /// Calls of one job at a time, whatever its providers would allow.
 const AT_ONCE: usize = 32;
-/// Soon, but not so soon that the same worker is back first.
-const ELSEWHERE_AFTER: Duration = Duration::from_secs(1);
 
 pub struct Drive<'a, C> {
     kit: &'a Kit,
@@ -35,6 +33,15 @@ pub struct Drive<'a, C> {
     standing: Standing,
     calls: JoinSet<Ended>,
     signs: (mpsc::UnboundedSender<Sign>, mpsc::UnboundedReceiver<Sign>),
+    /// Some units are for a provider that only other workers know. They count as begun until the job changes hands.
+    elsewhere: Option<UnitError>,
+}
+
+/// What a claim brought.
+struct Claimed {
+    /// Units that were not begun before.
+    any: bool,
+    ask_again_at: Option<Timestamp>,
 }
 
 impl<'a, C: Composite> Drive<'a, C> {
@@ -47,22 +54,33 @@ impl<'a, C: Composite> Drive<'a, C> {
             standing: Standing::default(),
             calls: JoinSet::new(),
             signs: mpsc::unbounded_channel(),
+            elsewhere: None,
         }
     }
 
-    pub async fn run(mut self) -> Result<Value, Failure> {
+    pub async fn run(mut self) -> Result<Value, End> {
         self.begin().await?;
         while !self.composite.done() {
-            let ask_again_at = self.claim().await?;
+            let claimed = self.claim().await?;
             if retry::next(self.composite.done(), self.standing) == Next::Stuck {
                 let message = "The job is not done, and no unit is left that could bring it further.";
-                return Err(failure("stuck", ErrorClass::InternalBug, message));
+                return Err(failure("stuck", ErrorClass::InternalBug, message).into());
             }
-            self.wait(ask_again_at).await?;
+            if let Some(error) = self.only_elsewhere(&claimed) {
+                return Err(End::Snoozed(self.kit.handed_back.snooze(self.job.lease.number, error)));
+            }
+            self.wait(claimed.ask_again_at).await?;
         }
         // The last word is not one from before the last unit.
         self.composite.report(self.ctx, News::Counted(self.standing));
         Ok(self.composite.result())
+    }
+
+    /// Everything this worker can do is done, and what is left needs a provider of another: whoever claims the job next
+    /// finds its units as they are.
+    fn only_elsewhere(&self, claimed: &Claimed) -> Option<&UnitError> {
+        let idle = !claimed.any && claimed.ask_again_at.is_none() && self.calls.is_empty();
+        self.elsewhere.as_ref().filter(|_| idle)
     }
 
     /// From what an earlier attempt left, or from the start.
@@ -76,9 +94,9 @@ impl<'a, C: Composite> Drive<'a, C> {
         }
         let units = self.composite.start(self.job, self.ctx).await?;
         let state = self.state()?;
-        let (store, lease) = (self.kit.engine.store(), &self.job.lease);
+        let (engine, lease) = (&self.kit.engine, &self.job.lease);
         // Already there: it was this very attempt that wrote them, before the connection broke.
-        match ask(|| store.add_units(lease, units.clone(), state.clone())).await? {
+        match ask(|| engine.add_units(lease, units.clone(), state.clone())).await? {
             UnitAnswer::Applied | UnitAnswer::AlreadyDone => Ok(()),
             UnitAnswer::Lost => self.lost().await,
         }
@@ -91,11 +109,11 @@ impl<'a, C: Composite> Drive<'a, C> {
         })
     }
 
-    /// Begins what may begin; when to ask again.
-    async fn claim(&mut self) -> Result<Option<Timestamp>, Failure> {
+    /// Begins what may begin.
+    async fn claim(&mut self) -> Result<Claimed, Failure> {
         let free = AT_ONCE.saturating_sub(self.calls.len());
         if free == 0 {
-            return Ok(None);
+            return Ok(Claimed { any: false, ask_again_at: None });
         }
         let claim = UnitClaim {
             lease: self.job.lease.clone(),
@@ -103,16 +121,13 @@ impl<'a, C: Composite> Drive<'a, C> {
             at_most: u32::try_from(free).unwrap_or(1),
             lead: self.kit.lead.get(),
         };
-        let store = self.kit.engine.store();
-        let Some(claimed) = ask(|| store.claim_units(&claim)).await? else { return self.lost().await };
+        let Some(claimed) = ask(|| self.kit.engine.claim_units(&claim)).await? else {
+            return self.lost().await;
+        };
         let ClaimedUnits { units, ask_again_at, standing } = claimed;
         self.standing = standing;
         self.composite.report(self.ctx, News::Counted(standing));
-        if let Some(error) =
-            units.iter().filter_map(|unit| unit.turn.as_ref().err()).find(|e| e.code == ELSEWHERE)
-        {
-            return Err(for_another_worker(error));
-        }
+        let any = !units.is_empty();
         let mut refused = Vec::new();
         for claimed in units {
             match claimed.turn.clone() {
@@ -120,19 +135,19 @@ impl<'a, C: Composite> Drive<'a, C> {
                     let call = self.call(&turn.provider);
                     self.calls.spawn(call.run(claimed, turn));
                 }
+                Err(error) if error.code == ELSEWHERE => self.elsewhere = Some(error),
                 Err(error) => refused.push((claimed, error)),
             }
         }
         for (claimed, error) in refused {
             self.finish(Ended { claimed, outcome: Err(error) }).await?;
         }
-        Ok(ask_again_at)
+        Ok(Claimed { any, ask_again_at })
     }
 
     fn call(&self, provider: &str) -> Call {
         Call {
-            store: self.kit.engine.store().clone(),
-            clock: self.kit.engine.clock().clone(),
+            engine: self.kit.engine.clone(),
             lead: self.kit.lead.clone(),
             lease: self.job.lease.clone(),
             provider: self.kit.providers.get(provider),
@@ -177,10 +192,10 @@ impl<'a, C: Composite> Drive<'a, C> {
         };
         match (wait, &ended.outcome) {
             (Some(wait), Err(error)) => {
-                let (store, lease, id) = (self.kit.engine.store(), &self.job.lease, ended.claimed.unit.id);
+                let (engine, lease, id) = (&self.kit.engine, &self.job.lease, ended.claimed.unit.id);
                 let error = self.clean(error);
                 self.ctx.note(format!("{}: {} Trying again.", ended.claimed.unit.name, error.message));
-                match ask(|| store.retry_unit(lease, id, &error, wait)).await? {
+                match ask(|| engine.retry_unit(lease, id, &error, wait)).await? {
                     true => Ok(()),
                     false => self.lost().await,
                 }
@@ -201,9 +216,8 @@ impl<'a, C: Composite> Drive<'a, C> {
         let follow_ups: Vec<WorkUnit> = self.composite.on_complete(self.ctx, &result).await?;
         let (lease, state) = (self.job.lease.clone(), self.state()?);
         let finish = UnitFinish { lease, unit, outcome: result.outcome, follow_ups, state };
-        let store = self.kit.engine.store();
         // Finished already: it was this very attempt, before the connection broke.
-        match ask(|| store.finish_unit(finish.clone())).await? {
+        match ask(|| self.kit.engine.finish_unit(finish.clone())).await? {
             UnitAnswer::Applied | UnitAnswer::AlreadyDone => Ok(()),
             UnitAnswer::Lost => self.lost().await,
         }
@@ -219,14 +233,6 @@ impl<'a, C: Composite> Drive<'a, C> {
         self.ctx.stopped().await;
         Err(failure("lease_lost", ErrorClass::WorkerLost, "The lease was lost."))
     }
-}
-
-/// The attempt ends, and whoever claims the job next finds its units as they are.
-fn for_another_worker(error: &UnitError) -> Failure {
-    let message = format!("{} The job goes back to the queue, for a worker that knows it.", error.message);
-    let failure = failure(&error.code, error.class, message);
-    // Without a class: which classes a kind of job retries does not matter here.
-    Failure { error_class: None, retryable: Some(true), retry_after: Some(ELSEWHERE_AFTER), ..failure }
 }
 
 fn broken(error: &tokio::task::JoinError) -> Failure {

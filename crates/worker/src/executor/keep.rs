@@ -88,7 +88,7 @@ impl Ctx {
     pub async fn checkpoint(&self, value: Value) -> Result<(), Halt> {
         payload::check_shape(&value, self.max_json_bytes).map_err(|problem| refused(&problem))?;
         let desk = self.desk()?;
-        let renewals = || desk.engine.store().renew(vec![desk.renewal(value.clone())]);
+        let renewals = || desk.engine.renew(vec![desk.renewal(value.clone())]);
         match desk.patiently(renewals).await?.first() {
             Some(RenewAnswer::Held { cancel_requested }) => {
                 if *cancel_requested {

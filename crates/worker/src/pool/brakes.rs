@@ -46,7 +46,7 @@ impl Brakes {
         let failed = match ending {
             Ending::Completed => false,
             Ending::Failed(_) => true,
-            Ending::Cancelled | Ending::Released | Ending::Lost => return,
+            Ending::Cancelled | Ending::Released | Ending::Snoozed(_) | Ending::Lost => return,
         };
         let mut throttles = self.lock();
         if throttles.is_empty() && !failed {

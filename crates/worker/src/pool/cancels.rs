@@ -8,7 +8,7 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio_util::sync::CancellationToken;
 
 pub async fn run(shared: Arc<Shared>, over: CancellationToken) {
-    let mut wakes = shared.engine.store().wakes();
+    let mut wakes = shared.engine.wakes();
     loop {
         let wake = tokio::select! {
             wake = wakes.recv() => wake,
@@ -27,7 +27,7 @@ async fn stop_cancelled(shared: &Shared) {
     if running.is_empty() {
         return;
     }
-    match shared.engine.store().cancel_requests(&shared.worker_id).await {
+    match shared.engine.cancel_requests(&shared.worker_id).await {
         Ok(numbers) => running
             .iter()
             .filter(|running| numbers.contains(&running.job.lease.number))

@@ -31,7 +31,7 @@ pub async fn run(shared: &Arc<Shared>, results: &mpsc::Sender<Done>, shutdown: &
     };
     let selector = Selector { kinds, queues, ..Selector::default() };
     // Subscribe, then query, then wait: the other way round loses what happens in between.
-    let mut wakes = shared.engine.store().wakes();
+    let mut wakes = shared.engine.wakes();
     let slots = Arc::new(Semaphore::new(shared.config.concurrency));
     let mut backoff = Duration::ZERO;
     while let Some(permits) = free_slots(&slots, shutdown).await {

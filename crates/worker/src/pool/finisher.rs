@@ -59,7 +59,7 @@ async fn write_together(shared: &Shared, mut batch: Vec<Done>) -> Vec<Done> {
     let mut wait = Duration::from_millis(25);
     loop {
         let items = batch.iter().map(|done| done.finish.clone()).collect();
-        match shared.engine.store().finish(&shared.engine.config().rules, items).await {
+        match shared.engine.finish(items).await {
             Ok(answers) => {
                 for (done, answer) in batch.iter().zip(answers) {
                     hear(done, answer);

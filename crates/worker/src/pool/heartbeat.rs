@@ -2,7 +2,7 @@
 
 use super::{Shared, served::Served};
 use crate::host;
-use leasehold_queue::params::Heartbeat;
+use leasehold_queue::params::{Heartbeat, PROVIDERS};
 use serde_json::json;
 use std::sync::Arc;
 use tokio::time::{MissedTickBehavior, interval, timeout};
@@ -18,7 +18,7 @@ pub async fn run(shared: Arc<Shared>, over: CancellationToken) {
             _ = ticks.tick() => {}
             () = over.cancelled() => return,
         }
-        let beat = shared.engine.store().heartbeat(beat(&shared, &hostname));
+        let beat = shared.engine.heartbeat(beat(&shared, &hostname));
         match timeout(shared.config.heartbeat * 2, beat).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => tracing::warn!(%error, "the heartbeat cannot be written"),
@@ -33,6 +33,7 @@ fn beat(shared: &Shared, hostname: &str) -> Heartbeat {
     let mut metadata = host::usage();
     metadata["started_at"] = json!(shared.started_at);
     metadata["concurrency"] = json!(shared.config.concurrency);
+    metadata[PROVIDERS] = json!(shared.config.providers);
     metadata["reduced"] = json!(shared.brakes.reduced());
     Heartbeat {
         worker_id: shared.worker_id.clone(),

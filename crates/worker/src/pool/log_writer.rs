@@ -56,7 +56,7 @@ async fn write(shared: &Shared, running: &Running, lines: Vec<NewLogLine>, done:
             return false;
         }
         let job = &running.job;
-        match shared.engine.store().append_logs(&job.lease, job.attempt, lines.clone()).await {
+        match shared.engine.append_logs(&job.lease, job.attempt, lines.clone()).await {
             Ok(true) => return true,
             Ok(false) => {
                 running.stop.raise(Stop::LeaseLost);

@@ -94,7 +94,7 @@ async fn renew(shared: &Shared, batch: &[Arc<Running>]) -> bool {
     let asked = Instant::now();
     // Short enough that there is time to try again.
     let patience = (shared.config.lease / 4).max(Duration::from_secs(1));
-    let answer = timeout(patience, shared.engine.store().renew(renewals)).await;
+    let answer = timeout(patience, shared.engine.renew(renewals)).await;
     match answer {
         Ok(Ok(answers)) => {
             let answered = places.into_iter().zip(answers);

@@ -3,17 +3,18 @@
 use crate::house::{House, Worker};
 use async_trait::async_trait;
 use leasehold_queue::{
+    Engine,
     params::{ClaimedJob, NewDefinition},
     transition::Failure,
     units::{ProviderSpec, UnitError, UnitOutcome, UnitResult, WorkUnit},
 };
 use leasehold_types::{
-    ErrorClass, JobRef, JobStatus,
+    AttemptOutcome, ErrorClass, JobRef, JobStatus,
     unit::{UnitKind, UnitState, UnitsView},
     view::{JobDetail, RetryPolicy},
 };
 use leasehold_worker::{
-    Ctx, ProviderBook, Registry,
+    Ctx, PoolConfig, ProviderBook, Registry,
     composite::{self, Composite, CompositeExecutor, Kit},
     executor::failure,
     providers::{Heard, Provider},
@@ -93,6 +94,7 @@ impl Provider for Oracle {
             "busy" => Err(UnitError::passing("busy", ErrorClass::ModelOverloaded, "Busy.")),
             "refuse" => Err(UnitError::permanent("refused", ErrorClass::ValidationError, "Never.")),
             "panic" => panic!("as asked"),
+            "ramble" => Ok(json!("x".repeat(300_000))),
             _ => Ok(json!("fine")),
         }
     }
@@ -108,7 +110,6 @@ impl Stage {
     async fn set() -> Self {
         let house = House::with_commands("").await;
         let oracle = Arc::new(Oracle::default());
-        let mut book = ProviderBook::default();
         let spec = ProviderSpec {
             name: "oracle".into(),
             kind: UnitKind::Llm,
@@ -118,13 +119,9 @@ impl Stage {
             max_retries: 2,
             retry_delay: Duration::from_millis(5),
         };
-        book.insert(spec.clone(), oracle.clone());
-        house.engine.store().ensure_provider(spec).await.unwrap();
+        house.engine.store().ensure_provider(spec.clone()).await.unwrap();
         house.engine.store().ensure_definition(definition()).await.unwrap();
-        let mut registry = Registry::default();
-        let kit = Kit::new(house.engine.clone(), Arc::new(book));
-        registry.register("tests", "puppet", Arc::new(CompositeExecutor::<Puppet>::new(kit)));
-        let worker = Some(house.start_with(registry, House::config()));
+        let worker = Some(puppeteer(&house, spec, oracle.clone()));
         Self { house, oracle, worker }
     }
 
@@ -143,6 +140,17 @@ impl Stage {
             worker.stop().await;
         }
     }
+}
+
+/// A worker that runs puppets and knows one provider.
+fn puppeteer(house: &House, spec: ProviderSpec, oracle: Arc<Oracle>) -> Worker {
+    let mut book = ProviderBook::default();
+    book.insert(spec, oracle);
+    let config = PoolConfig { providers: book.names(), ..House::config() };
+    let mut registry = Registry::default();
+    let kit = Kit::new(house.engine.clone(), Arc::new(book));
+    registry.register("tests", "puppet", Arc::new(CompositeExecutor::<Puppet>::new(kit)));
+    house.start_with(registry, config)
 }
 
 fn definition() -> NewDefinition {
@@ -182,6 +190,20 @@ async fn many_units_run_and_every_one_is_heard_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_result_that_is_too_large_fails_the_job_and_is_not_tried_again() {
+    let stage = Stage::set().await;
+    let job = stage.play(json!({"units": vec![json!({"do": "ramble"}); 4]})).await;
+    assert_eq!(
+        (job.row.status, job.row.error_code.as_deref()),
+        (JobStatus::Failed, Some("result_too_large"))
+    );
+    let message = job.error_message.unwrap_or_default();
+    assert!(message.contains("1048576"), "{message}");
+    assert_eq!((job.result, job.attempts.len()), (None, 1));
+    stage.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_failure_is_a_result_like_any_other() {
     let stage = Stage::set().await;
     let job =
@@ -200,7 +222,7 @@ async fn a_failure_is_a_result_like_any_other() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_provider_of_another_worker_sends_the_job_on() {
-    let stage = Stage::set().await;
+    let mut stage = Stage::set().await;
     let spec = ProviderSpec {
         name: "faraway".into(),
         kind: UnitKind::Llm,
@@ -211,13 +233,37 @@ async fn a_provider_of_another_worker_sends_the_job_on() {
         retry_delay: Duration::from_millis(5),
     };
     // As another worker's start would have written it.
-    stage.house.engine.store().ensure_provider(spec).await.unwrap();
-    let number = stage.house.enqueue("puppet", json!({"units": [{"provider": "faraway"}]})).await;
-    let job = stage.house.until(number, |job| job.attempts.iter().any(|a| a.finished_at.is_some())).await;
-    assert_eq!(job.attempts[0].error_code.as_deref(), Some("provider_elsewhere"));
-    assert!(job.attempts[0].error_text.as_deref().unwrap().contains("“faraway” is known to another worker"));
-    assert!(!job.row.status.is_terminal(), "another may have it: {job:#?}");
-    assert_eq!(stage.units(number).await.count(UnitState::Failed), 0, "its unit is untouched");
+    stage.house.engine.store().ensure_provider(spec.clone()).await.unwrap();
+    let units = json!({"units": [{"provider": "faraway"}, {"provider": "oracle"}, {"provider": "oracle"}]});
+    let number = stage.house.enqueue("puppet", units).await;
+    // More often than it has attempts.
+    let four_times = |job: &JobDetail| job.attempts.len() == 4 && job.row.status == JobStatus::Queued;
+    let job = stage.house.until(number, four_times).await;
+    assert_eq!((job.row.attempts_used, job.failure_timeline.len()), (0, 0), "{job:#?}");
+    for attempt in &job.attempts {
+        assert_eq!(attempt.outcome, AttemptOutcome::Released);
+        assert_eq!(attempt.error_code.as_deref(), Some("provider_elsewhere"));
+        assert!(attempt.error_text.as_deref().unwrap().contains("“faraway” is known to another worker"));
+    }
+    let waits: Vec<f64> = job
+        .attempts
+        .windows(2)
+        .map(|pair| pair[1].started_at.seconds_since(pair[0].finished_at.unwrap()))
+        .collect();
+    assert!(waits.windows(2).all(|pair| pair[1] > pair[0]), "it comes back less and less often: {waits:?}");
+    let counts = stage.units(number).await.counts;
+    assert!(counts.contains(&(UnitState::Succeeded, 2)), "what could be done was done first: {counts:?}");
+    let diagnosis = stage.house.engine.diagnosis(&stage.house.scope, JobRef::Number(number)).await.unwrap();
+    assert!(diagnosis.causes.iter().any(|cause| cause.code == "no_provider"), "{diagnosis:?}");
+    stage.worker.take().unwrap().stop().await;
+    // As in another process: an engine whose worker has been stopped claims nothing any more.
+    let engine = &stage.house.engine;
+    let other = Engine::new(engine.store().clone(), engine.clock().clone(), engine.config().clone());
+    stage.house.engine = Arc::new(other);
+    stage.worker = Some(puppeteer(&stage.house, spec, stage.oracle.clone()));
+    let job = stage.house.finished(number).await;
+    assert_eq!((job.row.status, job.row.error_code), (JobStatus::Completed, None));
+    assert_eq!(stage.oracle.calls.load(Ordering::SeqCst), 3, "nothing was done twice");
     stage.end().await;
 }
 

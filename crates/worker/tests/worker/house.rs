@@ -8,8 +8,8 @@ use leasehold_types::{
     view::{AttemptView, JobDetail},
 };
 use leasehold_worker::{CommandBook, Pool, PoolConfig, Registry, builtin};
+use scratch_postgres::fresh_database;
 use serde_json::Value;
-use sqlx::{Connection, Executor, PgConnection};
 use std::{path::Path, sync::Arc, time::Duration};
 use tokio::{task::JoinHandle, time::timeout};
 use tokio_util::sync::CancellationToken;
@@ -59,7 +59,7 @@ impl House {
             }
             On::Postgres => {
                 let options = leasehold_store_postgres::Options::default();
-                PostgresStore::connect(&fresh_postgres().await, clock.clone(), options).await.unwrap()
+                PostgresStore::connect(&fresh_database(), clock.clone(), options).await.unwrap()
             }
         };
         store.migrate().await.unwrap();
@@ -200,19 +200,4 @@ pub async fn number_in(path: &Path) -> i32 {
     let read = || std::fs::read_to_string(path).ok()?.trim().parse::<i32>().ok();
     eventually("a number in a file", || read().is_some()).await;
     read().unwrap()
-}
-
-/// A database of its own on the throw-away server.
-async fn fresh_postgres() -> String {
-    let server = std::env::var("POSTGRES_TEST_DSN")
-        .expect("POSTGRES_TEST_DSN names no Postgres: run through `cargo xtask pg -- …`");
-    let name = format!("worker_{}", uuid::Uuid::new_v4().simple());
-    let mut admin = PgConnection::connect(&server).await.expect("the test server answers");
-    admin
-        .execute(sqlx::AssertSqlSafe(format!("CREATE DATABASE {name}")))
-        .await
-        .expect("it may make databases");
-    let (address, options) = server.split_once('?').unwrap_or((&server, ""));
-    let base = address.rsplit_once('/').map_or(address, |(base, _)| base);
-    format!("{base}/{name}?{options}")
 }

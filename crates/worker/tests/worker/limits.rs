@@ -135,6 +135,9 @@ async fn a_program_that_computes_for_too_long_is_stopped() {
     // No single process of this one lives for long.
     let burn = "for i in $(seq 4000); do seq 20000 > /dev/null; done";
     is_stopped("cpu_seconds = 1", "/bin/sh", burn, "cpu_limit", "1 s").await;
+    // Nor of this one, and nobody of the family waits for them: they are the guardian's when they end.
+    let burn = "for i in $(seq 60); do (sh -c 'n=0; while [ $n -lt 60000 ]; do n=$((n+1)); done' &); sleep 0.1; done";
+    is_stopped("cpu_seconds = 1", "/bin/sh", burn, "cpu_limit", "1 s").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -145,14 +148,17 @@ async fn a_program_that_opens_too_many_files_is_told_so() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn defaults_of_the_file_hold_where_a_command_says_nothing() {
-    let print = "ulimit -n; ulimit -f; grep NoNewPrivs /proc/self/status";
-    let book = |settings: &str| {
-        format!("{}\n[defaults]\nopen_files = 77\nfile_size = \"1MB\"\n", book(settings, "/bin/sh", print))
-    };
+    let print = "ulimit -n; ulimit -f; ulimit -t; ulimit -d; grep NoNewPrivs /proc/self/status";
+    let defaults = "open_files = 77\nfile_size = \"1MB\"\ncpu_seconds = 50\nmemory = \"64MB\"";
+    let book = |settings: &str| format!("{}\n[defaults]\n{defaults}\n", book(settings, "/bin/sh", print));
+    // The kernel's limit on one process's memory is twice what the guardian lets the whole family have.
     for (settings, expected) in [
-        ("", ["77", "2048", "NoNewPrivs:\t1"]),
-        ("open_files = 99\nfile_size = \"unlimited\"", ["99", "unlimited", "NoNewPrivs:\t1"]),
-        ("allow_new_privileges = true", ["77", "2048", "NoNewPrivs:\t0"]),
+        ("", ["77", "2048", "50", "131072", "NoNewPrivs:\t1"]),
+        (
+            "open_files = 99\nfile_size = \"unlimited\"\ncpu_seconds = 70",
+            ["99", "unlimited", "70", "131072", "NoNewPrivs:\t1"],
+        ),
+        ("allow_new_privileges = true", ["77", "2048", "50", "131072", "NoNewPrivs:\t0"]),
     ] {
         let house = House::with_commands(&book(settings)).await;
         let worker = house.start(House::config());
@@ -204,6 +210,24 @@ async fn nothing_survives_the_death_of_the_guardian_either() {
     assert!(other.attempts[0].pid.is_some_and(lives), "another guardian's command goes on: {other:#?}");
     house.cancel(number).await;
     house.cancel(beside).await;
+    worker.stop().await;
+}
+
+/// Here the worker adopts nobody, and the kernel ends the program alone: the rest of its group is the worker's to kill.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_group_ends_with_the_guardian_although_nobody_adopts_it() {
+    let script =
+        r#"sleep 300 & echo "$!" > "$1/child"; echo $PPID > "$1/new"; mv "$1/new" "$1/guardian"; wait"#;
+    let house = House::with_commands(&book("", "/bin/sh", script)).await;
+    let worker = house.start(House::config());
+    let number = house.enqueue("greedy", json!({"folder": house.folder.path()})).await;
+    let guardian = number_in(&house.folder.path().join("guardian")).await;
+    let child = number_in(&house.folder.path().join("child")).await;
+    // The worker must know the group before it can kill it.
+    house.until(number, |job| job.attempts.iter().any(|attempt| attempt.pid.is_some())).await;
+    kill(Pid::from_raw(guardian), Signal::SIGKILL).unwrap();
+    eventually("the end of the rest of the group", || !lives(child)).await;
+    house.cancel(number).await;
     worker.stop().await;
 }
 

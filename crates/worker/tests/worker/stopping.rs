@@ -133,9 +133,10 @@ async fn take_away(house: &House, number: i64) {
     let clock = leasehold_queue::Clock::system();
     clock.freeze(house.engine.now().plus_secs(600));
     let later = leasehold_store_sqlite::SqliteStore::connect(&url, clock, Default::default()).await.unwrap();
-    let lost = leasehold_queue::Store::reclaim_expired(later.as_ref(), &house.engine.config().rules, 10)
-        .await
-        .unwrap();
+    let lost =
+        leasehold_queue::ReclaimLeases::reclaim_expired(later.as_ref(), &house.engine.config().rules, 10)
+            .await
+            .unwrap();
     assert_eq!(lost[0].number, number);
 }
 

@@ -3,7 +3,7 @@
 use crate::{
     api::{
         Answer, Api, Query, Refusal,
-        words::{JobState, Moment},
+        schemas::{JobState, Moment},
     },
     auth::api_key::Entered,
 };

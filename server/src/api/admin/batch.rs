@@ -7,11 +7,11 @@ use super::{
     place,
 };
 use crate::{
-    api::{Answer, Api, Body, Refusal, words::Moment},
+    api::{Answer, Api, Body, Refusal, schemas::Moment},
     auth::api_key::Entered,
 };
 use axum::{Json, extract::State};
-use leasehold_queue::upkeep::BulkAction;
+use leasehold_queue::bulk::BulkAction;
 use leasehold_types::{JobFilter, Problem, Timestamp, view::BulkOperation};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -97,6 +97,7 @@ pub struct Batch {
     affected: i64,
     /// Matched, but had moved on by the time they were reached.
     skipped: i64,
+    /// The operation, for `/operations/{id}`; a dry run can be applied there.
     plan_id: Uuid,
     /// `planned` (a dry run), `done`, or `applying`: the rest is done after this answer.
     state: &'static str,

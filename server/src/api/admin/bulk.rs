@@ -1,8 +1,8 @@
 //! Many jobs at once: a plan that counts, then the plan applied. Small ones are done when the answer comes; a very
 //! large one goes on after it.
 
-use crate::api::words::JobState;
-use leasehold_queue::{Engine, Scope, upkeep::BulkAction};
+use crate::api::schemas::JobState;
+use leasehold_queue::{Engine, Scope, bulk::BulkAction};
 use leasehold_types::{
     JobFilter, JobStatus, Problem, ProblemCode,
     view::{BulkGroup, BulkOperation, BulkState},
@@ -55,12 +55,7 @@ pub fn affected(operation: &BulkOperation) -> i64 {
 }
 
 pub fn state(operation: &BulkOperation) -> &'static str {
-    match operation.state {
-        BulkState::Planned => "planned",
-        BulkState::Applying => "applying",
-        BulkState::Done => "done",
-        BulkState::Aborted => "aborted",
-    }
+    operation.state.as_str()
 }
 
 /// How many jobs of one kind and state.

@@ -1,6 +1,6 @@
 //! A kind of job as the API reads and writes it.
 
-use crate::api::words::{Anything, StageShape};
+use crate::api::schemas::{Anything, StageShape};
 use leasehold_queue::{
     administration::DefinitionChange,
     params::{COMMAND, NewDefinition, REMOTE},

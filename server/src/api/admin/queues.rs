@@ -6,7 +6,7 @@ use crate::{
     auth::api_key::{Entered, Governing},
 };
 use axum::{Json, extract::State};
-use leasehold_queue::{engine::QueueState, params::QueueControl};
+use leasehold_queue::{engine::QueueState, steering};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -32,6 +32,16 @@ pub enum QueueAction {
     Resume,
     /// What runs may end; nothing more is given out.
     Drain,
+}
+
+impl From<QueueAction> for steering::QueueAction {
+    fn from(action: QueueAction) -> Self {
+        match action {
+            QueueAction::Pause => Self::Pause,
+            QueueAction::Resume => Self::Resume,
+            QueueAction::Drain => Self::Drain,
+        }
+    }
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -73,16 +83,9 @@ pub async fn control(
     place::check("domain", &body.domain)?;
     place::check("queue", &body.queue)?;
     confirmed.require()?;
-    let now = api.engine.queue_state(&scope, &body.domain, &body.queue).await?;
-    let then = match body.action {
-        QueueAction::Pause => QueueState { paused: true, ..now },
-        QueueAction::Drain => QueueState { draining: true, ..now },
-        QueueAction::Resume => QueueState::default(),
-    };
-    let QueueState { paused, draining } = then;
-    let control = QueueControl { domain: body.domain, queue: body.queue, paused, draining };
-    api.engine.control_queue(&scope, control, body.reason.as_deref().unwrap_or(REASON)).await?;
-    Ok(Json(then.into()))
+    let reason = body.reason.as_deref().unwrap_or(REASON);
+    let now = api.engine.control_queue(&scope, &body.domain, &body.queue, body.action.into(), reason).await?;
+    Ok(Json(Status { paused: now.paused, drain: now.draining }))
 }
 
 /// Get a queue’s status

@@ -3,7 +3,7 @@
 use crate::{
     api::{
         Answer, Api, Refusal,
-        words::{Anything, Moment, SilenceView},
+        schemas::{Anything, Moment, SilenceView},
     },
     auth::api_key::Entered,
 };

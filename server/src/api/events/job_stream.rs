@@ -3,9 +3,9 @@
 use crate::{
     api::{
         jobs::JobView,
-        words::{Anything, Moment},
+        schemas::{Anything, Moment},
     },
-    sse::Telling,
+    sse::Feed,
 };
 use axum::response::sse::Event;
 use leasehold_queue::params::OutboxEvent;
@@ -69,7 +69,7 @@ impl JobStream {
     }
 }
 
-impl Telling for JobStream {
+impl Feed for JobStream {
     fn begin(&mut self, _: i64) -> Vec<Event> {
         std::mem::take(&mut self.opening)
     }

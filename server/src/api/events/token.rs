@@ -1,7 +1,7 @@
 //! Tokens that open a stream where no header can be sent.
 
 use crate::{
-    api::{Api, Body, Pairs, Refusal, admin::place, words::Moment},
+    api::{Api, Body, QueryPairs, Refusal, admin::place, schemas::Moment},
     auth::{stream_reader::StreamReader, stream_token},
 };
 use axum::{Json, extract::State, http::StatusCode};
@@ -47,7 +47,7 @@ pub struct Token {
 pub async fn create(
     State(api): State<Api>,
     reader: StreamReader,
-    pairs: Pairs,
+    pairs: QueryPairs,
     Body(body): Body<NewToken>,
 ) -> Result<(StatusCode, Json<Token>), Refusal> {
     super::nothing_but_who(pairs)?;

@@ -1,10 +1,10 @@
 //! Many new jobs in one call, each with an answer of its own.
 
 use super::{
-    asking::{Definitions, NewJobBody, in_dots},
     caller::{Caller, one_tenant},
     parent_of,
-    telling::EnqueuedMany,
+    requests::{Definitions, NewJobBody, in_dots},
+    responses::EnqueuedMany,
 };
 use crate::{
     api::{Api, Body, Refusal},

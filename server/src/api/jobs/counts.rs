@@ -1,7 +1,7 @@
 //! How many jobs stand where.
 
 use crate::{
-    api::{Answer, Api, Pairs, Refusal, words::Moment},
+    api::{Answer, Api, QueryPairs, Refusal, schemas::Moment},
     auth::api_key::Entered,
 };
 use axum::{Json, extract::State};
@@ -21,7 +21,7 @@ pub struct KindParams {
     job_type: Option<String>,
 }
 
-pub fn kind(pairs: &mut Pairs) -> Result<KindFilter, leasehold_types::Problem> {
+pub fn kind(pairs: &mut QueryPairs) -> Result<KindFilter, leasehold_types::Problem> {
     Ok(KindFilter {
         domain: pairs.text("domain")?,
         queue: pairs.text("queue")?,
@@ -36,7 +36,11 @@ pub fn kind(pairs: &mut Pairs) -> Result<KindFilter, leasehold_types::Problem> {
     get, path = "/jobs/summary", operation_id = "get_job_summary", tag = "jobs", params(KindParams),
     responses((status = 200, body = Summary), Refusal)
 )]
-pub async fn summary(State(api): State<Api>, Entered(scope): Entered, mut pairs: Pairs) -> Answer<Summary> {
+pub async fn summary(
+    State(api): State<Api>,
+    Entered(scope): Entered,
+    mut pairs: QueryPairs,
+) -> Answer<Summary> {
     let filter = kind(&mut pairs)?;
     pairs.nothing_else()?;
     let kinds = api.engine.kind_counts(&scope, &filter).await?;
@@ -50,7 +54,7 @@ pub async fn summary(State(api): State<Api>, Entered(scope): Entered, mut pairs:
     get, path = "/jobs/stats", operation_id = "get_job_stats", tag = "jobs", params(KindParams),
     responses((status = 200, body = Stats), Refusal)
 )]
-pub async fn stats(State(api): State<Api>, Entered(scope): Entered, mut pairs: Pairs) -> Answer<Stats> {
+pub async fn stats(State(api): State<Api>, Entered(scope): Entered, mut pairs: QueryPairs) -> Answer<Stats> {
     let filter = kind(&mut pairs)?;
     pairs.nothing_else()?;
     let kinds = api.engine.kind_counts(&scope, &filter).await?;

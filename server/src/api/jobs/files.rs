@@ -1,7 +1,7 @@
 //! Files of jobs.
 
 use crate::{
-    api::{Answer, Api, Body, JobParam, JobPath, Pairs, Refusal, words::Moment},
+    api::{Answer, Api, Body, JobParam, JobPath, QueryPairs, Refusal, schemas::Moment},
     auth::api_key::Entered,
 };
 use axum::{Json, extract::State, http::StatusCode};
@@ -23,7 +23,7 @@ pub async fn list(
     State(api): State<Api>,
     Entered(scope): Entered,
     JobPath(job): JobPath,
-    pairs: Pairs,
+    pairs: QueryPairs,
 ) -> Answer<Files> {
     pairs.nothing_else()?;
     api.engine.find_job(&scope, job).await?;

@@ -3,9 +3,9 @@
 //! begins with the first claim and ends when nobody waits.
 
 use super::{
-    handed::Handed,
-    roll::{BEAT, Roll},
-    room::{Group, Reply, Room, Seat, Waiter},
+    delivery::Delivery,
+    presence::{BEAT, Presence},
+    waiting::{Group, Reply, Seat, Waiter, WaitingClaims},
 };
 use crate::auth::api_key;
 use leasehold_queue::{Actor, Engine, Scope, engine::RemoteClaim, params::Wake};
@@ -28,7 +28,7 @@ use tokio_util::sync::CancellationToken;
 pub struct Dispatcher {
     engine: Arc<Engine>,
     ending: CancellationToken,
-    roll: Arc<Roll>,
+    roll: Arc<Presence>,
     state: Mutex<State>,
     /// Somebody came.
     came: Notify,
@@ -36,7 +36,7 @@ pub struct Dispatcher {
 
 #[derive(Default)]
 struct State {
-    room: Room,
+    room: WaitingClaims,
     running: bool,
 }
 
@@ -50,19 +50,19 @@ impl Drop for Place<'_> {
 }
 
 impl Dispatcher {
-    pub fn new(engine: Arc<Engine>, ending: CancellationToken, roll: Arc<Roll>) -> Self {
+    pub fn new(engine: Arc<Engine>, ending: CancellationToken, roll: Arc<Presence>) -> Self {
         Self { engine, ending, roll, state: Mutex::default(), came: Notify::new() }
     }
 
     /// Waits for jobs, at most as long as the caller has patience.
     pub async fn claim(self: &Arc<Self>, scope: &Scope, claim: RemoteClaim, patience: Duration) -> Reply {
         let (reply, answered) = oneshot::channel();
-        let (group, now) = (Group::of(scope.tenant(), &claim), Instant::now());
+        let (group, now) = (Group::of(scope, &claim), Instant::now());
         let key = match &scope.actor {
             Actor::Key { id, .. } => Some(*id),
             Actor::User { .. } | Actor::Terminal(_) | Actor::System(_) => None,
         };
-        let waiter = Waiter { claim, key, until: now + patience, reply };
+        let waiter = Waiter { scope: scope.clone(), claim, key, until: now + patience, reply };
         let seat = self.state().room.enter(group, waiter, &self.engine.config().remote, now)?;
         let _place = Place(self, seat);
         self.start();
@@ -83,7 +83,7 @@ impl Dispatcher {
         }
         state.running = true;
         // Subscribe, then query, then wait: the other way round loses what happens in between.
-        let wakes = self.engine.store().wakes();
+        let wakes = self.engine.wakes();
         state.room.hear(&Wake::Jobs);
         let shift = Shift(self.clone());
         tokio::spawn(async move { shift.0.run(wakes).await });
@@ -159,11 +159,11 @@ impl Dispatcher {
 
     /// Takes jobs for the claim of the group that has waited longest; false when there is nothing for it.
     async fn serve_one(&self, group: &Group) -> bool {
-        let Some((seat, claim)) = self.state().room.oldest(group) else { return false };
-        match self.engine.remote_claim(group.tenant, &claim).await {
+        let Some((seat, scope, claim)) = self.state().room.oldest(group) else { return false };
+        match self.engine.remote_claim(&scope, &claim).await {
             Ok(jobs) if jobs.is_empty() => false,
             Ok(jobs) => {
-                let handed = Handed::new(&self.engine, jobs);
+                let handed = Delivery::new(&self.engine, jobs);
                 let waiter = self.state().room.leave(&seat);
                 // Whoever has hung up meanwhile leaves them behind: what is dropped is handed back.
                 if let Some(waiter) = waiter {
@@ -183,8 +183,8 @@ impl Dispatcher {
         answer(refused, || Err(problem.clone()));
     }
 
-    fn nothing(&self) -> Handed {
-        Handed::new(&self.engine, Vec::new())
+    fn nothing(&self) -> Delivery {
+        Delivery::new(&self.engine, Vec::new())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{
     Workers,
-    asking::{check_name, full_name},
+    requests::{check_name, full_name},
 };
 use crate::{
     api::{

@@ -1,11 +1,13 @@
 //! Answers of the API as people read them.
 
 mod job;
+mod operation;
 
 use crate::cli::text::{Cell, Colour, Sheet, Style, Table, label, plain};
 pub use job::{colour_of, job, tone};
 use leasehold_app::components::format;
 use leasehold_types::Timestamp;
+pub use operation::{operation, operations};
 use serde_json::Value;
 
 /// The rows of an answer: the first list in it.

@@ -2,7 +2,9 @@
 
 use super::finding::Finding;
 use crate::{cli::running, config::Config};
-use leasehold_queue::{Store, StoreResult, administration::Difference, params::NewDefinition};
+use leasehold_queue::{
+    Store, StoreResult, administration::Difference, params::NewDefinition, rules::users::SETUP_TOKEN,
+};
 use leasehold_types::view::{Definition, WorkerView};
 use std::sync::Arc;
 
@@ -33,7 +35,7 @@ async fn people(store: &Arc<dyn Store>) -> StoreResult<Finding> {
     if store.has_users().await? {
         return Ok(Finding::ok("people", "Somebody can sign in."));
     }
-    let offered = store.setting("setup_token").await?.is_some();
+    let offered = store.setting(SETUP_TOKEN).await?.is_some();
     let fix = if offered {
         "Open the setup link the server printed at its start, or run `leasehold user add`."
     } else {

@@ -153,7 +153,7 @@ fn notes(page: &Page) -> String {
                         xml.empty("p:cNvPr", &[("id", "3"), ("name", "Notes 3")]);
                         xml.element("p:cNvSpPr", &[], |xml| xml.empty("a:spLocks", &[("noGrp", "1")]));
                         xml.element("p:nvPr", &[], |xml| {
-                            xml.empty("p:ph", &[("type", "body"), ("idx", "1")])
+                            xml.empty("p:ph", &[("type", "body"), ("idx", "1")]);
                         });
                     });
                     xml.empty("p:spPr", &[]);

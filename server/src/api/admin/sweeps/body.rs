@@ -6,11 +6,12 @@ use crate::api::{
         bulk::{self, Asked, Group},
         place,
     },
-    words::JobState,
+    schemas::JobState,
 };
 use leasehold_queue::{
+    bulk::BulkAction,
     engine::Swept,
-    upkeep::{BulkAction, IntegrityCount, TtlAction, TtlRule},
+    upkeep::{IntegrityCount, TtlAction, TtlRule},
 };
 use leasehold_types::{JobFilter, JobStatus, Problem, Timestamp, view::BulkOperation};
 use serde::{Deserialize, Serialize};
@@ -82,6 +83,7 @@ impl Prune {
 #[schema(as = PruneOutcome)]
 pub struct Pruned {
     deleted: i64,
+    /// The operation, for `/operations/{id}`; a dry run can be applied there.
     plan_id: Uuid,
     /// `planned` (a dry run), `done`, or `applying`: the rest is done after this answer.
     state: &'static str,

@@ -1,0 +1,44 @@
+//! What the queue needs from a database: traits of domain verbs, and what goes in and out of them. The stores
+//! implement them, and nothing else in this crate knows a table.
+
+pub mod administration;
+pub mod api_keys;
+pub mod attachments;
+pub mod audit;
+pub mod bulk;
+pub mod callers;
+pub mod claim;
+pub mod counters;
+pub mod create;
+pub mod database;
+pub mod definitions;
+pub mod figures;
+pub mod finish;
+pub mod invitations;
+pub mod list;
+pub mod logs;
+pub mod members;
+pub mod outbox;
+pub mod overview;
+pub mod params;
+pub mod password_links;
+pub mod people;
+pub mod providers;
+pub mod read;
+pub mod reclaim;
+pub mod remote;
+pub mod renew;
+pub mod rights;
+pub mod sessions;
+pub mod settings;
+pub mod signing;
+pub mod steering;
+pub mod store;
+pub mod tenants;
+pub mod throttle;
+pub mod triggers;
+pub mod tx;
+pub mod units;
+pub mod upkeep;
+pub mod users;
+pub mod workers;

@@ -1,0 +1,40 @@
+//! Decisions, as pure functions: no database, no clock but the moment they are given, nothing to wait for. Every
+//! rule of Leasehold is here and only here.
+
+pub mod adaptive;
+pub mod admission;
+pub mod allow;
+pub mod api_keys;
+pub mod arg_schema;
+pub mod attachments;
+pub mod audit;
+pub mod backoff;
+pub mod bulk;
+pub mod cadence;
+pub mod create;
+pub mod definitions;
+pub mod devices;
+pub mod diagnosis;
+pub mod domains;
+pub mod fairness;
+pub mod gate;
+pub mod history;
+pub mod members;
+pub mod passwords;
+pub mod payload;
+pub mod progress;
+pub mod quota;
+pub mod refusals;
+pub mod reports;
+pub mod scope;
+pub mod secrets;
+pub mod signing;
+pub mod silence;
+pub mod steering;
+pub mod tenants;
+pub mod throttle;
+pub mod transition;
+pub mod triggers;
+pub mod ttl;
+pub mod units;
+pub mod users;
